@@ -1,0 +1,73 @@
+# `make help` lists the targets. A python3 with pip is all the machine must have.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The stamps are younger than the locks they installed, so a changed lock installs again.
+RUN_STAMP := $(VENV)/.run.stamp
+DEV_STAMP := $(VENV)/.dev.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types openapi lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-9s %s\n", $$1, $$2 }'
+
+setup: $(DEV_STAMP) ## make .venv with everything that running, testing and changing needs
+
+demo: $(RUN_STAMP) ## run a whole sale on this machine
+	$(BIN)/onsale demo
+
+test: setup ## run what CI runs: lint, types, every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+lint: setup ## check style and import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+format: setup ## format, and repair what lint can repair
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: setup ## check types
+	$(BIN)/mypy
+
+openapi: setup ## write infra/openapi.json from the routes
+	$(BIN)/python -m infra.openapi
+
+# Built without a resolver's cache of wishes: the locks hold the newest versions that pyproject.toml allows,
+# for Python 3.11 and later and every platform. The second lock is bound by the first.
+UV      := .venv-lock/bin/uv
+COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --upgrade \
+	--python-version 3.11 --custom-compile-command 'make lock' --group build
+
+lock: ## resolve the dependencies again and write both lock files
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --disable-pip-version-check --quiet --upgrade uv
+	$(COMPILE) pyproject.toml --extra local --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+
+clean: ## remove the environments and every cache
+	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A python3 without ensurepip (Debian splits it off) still has pip, which can fill another environment.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { \
+		$(PYTHON) -m venv --clear --without-pip $(VENV) \
+		&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+
+$(RUN_STAMP): requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes --requirement requirements.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV_STAMP): requirements-dev.lock $(RUN_STAMP)
+	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@touch $@
