@@ -1,0 +1,261 @@
+"""One order, one value: what the buyer asked for, and how far it has come.
+
+::
+
+    queued ──▶ held ──▶ confirmed ──▶ refunded
+       │         ├────▶ expired
+       ├─────────┴────▶ cancelled
+       ├──────────────▶ rejected
+       └──────────────▶ superseded
+
+A parked order (dead letter) keeps its status, seats and money; parking is a stage, not a status.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from shared.domain.money import Money
+from shared.domain.times import sortable_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.domain.order_id import OrderKey
+
+# Tries with different cards on one order; the hold's length is the other bound.
+MAX_ATTEMPTS = 5
+
+
+class Status(StrEnum):
+    """Where an order stands, for the buyer."""
+
+    QUEUED = "queued"
+    HELD = "held"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    REFUNDED = "refunded"
+    SUPERSEDED = "superseded"
+
+
+FINAL = frozenset(
+    {
+        Status.CONFIRMED,
+        Status.REJECTED,
+        Status.EXPIRED,
+        Status.CANCELLED,
+        Status.REFUNDED,
+        Status.SUPERSEDED,
+    }
+)
+# The statuses in which an order's seats are neither for sale nor given back.
+SEATED = frozenset({Status.HELD, Status.CONFIRMED})
+
+
+class Reason(StrEnum):
+    """Why an order ended without a ticket."""
+
+    SOLD_OUT = "sold_out"
+    NOT_ENOUGH_SEATS = "not_enough_seats"
+    OVER_BUYER_LIMIT = "over_buyer_limit"
+    SALE_CANCELLED = "sale_cancelled"
+    BUYER_CANCELLED = "buyer_cancelled"
+    NOT_PAID_IN_TIME = "not_paid_in_time"
+    REFUNDED_BY_STAFF = "refunded_by_staff"
+
+
+class Lane(StrEnum):
+    """The lanes of the work index: waiting for seats, waiting for a time, waiting for a person."""
+
+    LINE = "line"
+    TIMER = "timer"
+    PARKED = "parked"
+
+
+class Duty(StrEnum):
+    """What is still to do for an order at a time of its own."""
+
+    PAY = "pay"
+    """Carry out the try (or open the hand-off) that was written on the order."""
+    CHECK = "check"
+    """Ask the payment service how the intent stands."""
+    HOLD_END = "hold_end"
+    """Close the intent and give the seats back, unless it was paid."""
+    CLOSE = "close"
+    """The buyer wants out: close the intent and give the seats back, unless it was paid."""
+    REFUND = "refund"
+    """Pay back what is owed."""
+    REJOIN = "rejoin"
+    """Stand in line again, at the old place, after a delay."""
+    FULFIL = "fulfil"
+    """Wait for a program outside to take the order over."""
+
+
+class PaymentState(StrEnum):
+    """What is known of the order's payment intent."""
+
+    NONE = "none"
+    OPEN = "open"
+    DECLINED = "declined"
+    PROCESSING = "processing"
+    PAID = "paid"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`quantity` tickets of one type at the sale's price."""
+
+    ticket_type_id: str
+    quantity: int
+    price_minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Seats wanted of one pool, and the pool's round when the order was taken."""
+
+    pool_id: str
+    quantity: int
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Seats taken from one slice of a pool; they go back to the same slice."""
+
+    pool_id: str
+    slice_no: int
+    quantity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """The money side of an order.
+
+    `method` is the provider's payment method to charge, or None for a hand-off, where the buyer pays with
+    `client_secret`. `attempt` counts the tries written on the order, the first with the hold. `refund_due_minor` and
+    `refunded_minor` are running totals: what is to be paid back in all, and what has been.
+    """
+
+    method: str | None = None
+    attempt: int = 0
+    state: PaymentState = PaymentState.NONE
+    intent_id: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
+    decline_code: str | None = None
+    captured_minor: int = 0
+    refund_due_minor: int = 0
+    refunded_minor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Why and when an order was set aside for a person, and what was owed to it then."""
+
+    at_ms: int
+    error: str
+    duty: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One order for its whole life.
+
+    What the buyer sent never changes: everything down to `holder`. `rev` counts the writes; `op` names the operation
+    that made the last one, so that a writer whose answer was lost knows its own work.
+    """
+
+    key: OrderKey
+    buyer_id: str
+    lines: tuple[Line, ...]
+    demand: tuple[Demand, ...]
+    amount: Money
+    accepted_at_ms: int
+    fingerprint: str
+    holder: str | None = field(default=None, repr=False)
+
+    status: Status = Status.QUEUED
+    reason: Reason | None = None
+    rev: int = 1
+    op: str = ""
+    updated_at_ms: int = 0
+    held_at_ms: int | None = None
+    seats: tuple[Seats, ...] = ()
+    payment: Payment = Payment()
+    duties: Mapping[Duty, int] = field(default_factory=dict)
+    tickets: tuple[str, ...] = field(default=(), repr=False)
+    failures: int = 0
+    parked: Parked | None = None
+    newer_order_id: str | None = None
+
+    @property
+    def quantity(self) -> int:
+        """Tickets in the order."""
+        return sum(line.quantity for line in self.lines)
+
+    @property
+    def owes_minor(self) -> int:
+        """What must have been captured and not refunded, once nothing is under way."""
+        if self.status is Status.CONFIRMED:
+            return self.amount.minor - self.payment.refund_due_minor
+        return 0
+
+    @property
+    def must_ask_before_release(self) -> bool:
+        """Say whether money may have moved, so that the intent is closed before seats are given back."""
+        return self.amount.minor > 0 and self.payment.attempt > 0
+
+    @property
+    def next_due(self) -> tuple[int, Duty] | None:
+        """The earliest duty with its time, or None."""
+        return min(((at, duty) for duty, at in self.duties.items()), default=None)
+
+    @property
+    def work(self) -> tuple[Lane, int] | None:
+        """Lane and time under which the work index lists the order; None when nothing is left to do."""
+        if self.parked is not None:
+            return Lane.PARKED, self.parked.at_ms
+        due = self.next_due
+        if due is not None:
+            return Lane.TIMER, due[0]
+        if self.status is Status.QUEUED:
+            return Lane.LINE, self.accepted_at_ms
+        return None
+
+
+def work_key(lane: Lane, at_ms: int, order_id: str) -> str:
+    """Write the work index's sort key: lanes apart, then by time, then by id."""
+    return f"{lane}#{sortable_ms(at_ms)}#{order_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkHint:
+    """One entry of the work index: late, sometimes already done, never a condition.
+
+    It shows only what never changes after the order was taken.
+    """
+
+    key: OrderKey
+    lane: Lane
+    at_ms: int
+    buyer_id: str
+    demand: tuple[Demand, ...]
+    accepted_at_ms: int
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """The order's place in line: by time of acceptance, ties by id."""
+        return self.accepted_at_ms, self.key.order_id
+
+
+def hint_of(order: Order) -> WorkHint | None:
+    """Return the entry the work index holds for an order, or None."""
+    work = order.work
+    if work is None:
+        return None
+    return WorkHint(order.key, work[0], work[1], order.buyer_id, order.demand, order.accepted_at_ms)

@@ -1,0 +1,158 @@
+"""The order's state machine: every function takes an order and returns the next one.
+
+A function whose state does not fit raises Conflicting. `rev` goes up by one and `op` names the operation; the store
+writes the result on condition that the stored `rev` is still the one that was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shared.domain.errors import Conflicting
+from shared.domain.order import (
+    MAX_ATTEMPTS,
+    Duty,
+    Order,
+    Parked,
+    Payment,
+    PaymentState,
+    Reason,
+    Seats,
+    Status,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def hold(order: Order, *, op: str, now_ms: int, hold_ends_at_ms: int, slices: Mapping[str, int]) -> Order:
+    """Give a queued order its seats, and write its first payment try (or hand-off) with them.
+
+    `slices` maps each pool of the order to the slice that its seats come from.
+    """
+    _require(order, Status.QUEUED)
+    return _next(
+        order,
+        op,
+        now_ms,
+        status=Status.HELD,
+        held_at_ms=now_ms,
+        seats=tuple(Seats(want.pool_id, slices[want.pool_id], want.quantity) for want in order.demand),
+        payment=replace(order.payment, attempt=1),
+        duties={Duty.PAY: now_ms, Duty.HOLD_END: hold_ends_at_ms},
+    )
+
+
+def reject(order: Order, *, op: str, now_ms: int, reason: Reason) -> Order:
+    """End a queued order without seats."""
+    _require(order, Status.QUEUED)
+    return _next(order, op, now_ms, status=Status.REJECTED, reason=reason, duties={}, parked=None)
+
+
+def cancel_queued(order: Order, *, op: str, now_ms: int) -> Order:
+    """End a queued order at the buyer's wish."""
+    _require(order, Status.QUEUED)
+    return _next(order, op, now_ms, status=Status.CANCELLED, reason=Reason.BUYER_CANCELLED, duties={}, parked=None)
+
+
+def ask_to_cancel(order: Order, *, op: str, now_ms: int) -> Order:
+    """Store the buyer's wish on a held order; a worker closes the intent before it gives the seats back."""
+    _require(order, Status.HELD)
+    return _next(order, op, now_ms, duties={**order.duties, Duty.CLOSE: now_ms})
+
+
+def try_again(order: Order, *, op: str, now_ms: int, method: str) -> Order:
+    """Write another payment try on a held order whose last one was declined."""
+    _require(order, Status.HELD)
+    if order.payment.state is not PaymentState.DECLINED:
+        raise Conflicting("The last payment try is still under way.", code="payment-in-progress")
+    if order.payment.attempt >= MAX_ATTEMPTS:
+        raise Conflicting(f"An order may be tried {MAX_ATTEMPTS} times.", code="too-many-attempts")
+    payment = replace(
+        order.payment,
+        method=method,
+        attempt=order.payment.attempt + 1,
+        state=PaymentState.OPEN,
+        decline_code=None,
+    )
+    return _next(order, op, now_ms, payment=payment, duties={**order.duties, Duty.PAY: now_ms})
+
+
+def look_now(order: Order, *, op: str, now_ms: int) -> Order:
+    """Note that the payment service has news; the worker that reads it asks there."""
+    return _next(order, op, now_ms, duties={**order.duties, Duty.CHECK: now_ms})
+
+
+def note_payment(order: Order, payment: Payment, duties: Mapping[Duty, int], *, op: str, now_ms: int) -> Order:
+    """Store what the payment service said and what follows from it, without a change of status."""
+    return _next(order, op, now_ms, payment=payment, duties=duties, failures=0)
+
+
+def confirm(
+    order: Order, payment: Payment, *, op: str, now_ms: int, tickets: tuple[str, ...], fulfilment: bool = False
+) -> Order:
+    """Turn a paid (or free) hold into tickets, one code per seat."""
+    _require(order, Status.HELD)
+    if len(tickets) != order.quantity:
+        raise ValueError("a ticket code per seat")
+    duties = {Duty.FULFIL: now_ms} if fulfilment else {}
+    return _next(
+        order, op, now_ms, status=Status.CONFIRMED, payment=payment, duties=duties, tickets=tickets, failures=0
+    )
+
+
+def release(order: Order, payment: Payment, *, op: str, now_ms: int, status: Status, reason: Reason) -> Order:
+    """End a hold without tickets: EXPIRED or CANCELLED. The store gives the seats back in the same transaction."""
+    _require(order, Status.HELD)
+    if status not in {Status.EXPIRED, Status.CANCELLED}:
+        raise ValueError(f"a hold does not end as {status}")
+    return _next(order, op, now_ms, status=status, reason=reason, payment=payment, duties={}, failures=0)
+
+
+def owe_refund(order: Order, payment: Payment, *, op: str, now_ms: int, due_minor: int) -> Order:
+    """Note that `due_minor` in all is to be paid back; the running total never falls, nor exceeds what was captured."""
+    due = min(max(due_minor, payment.refund_due_minor), payment.captured_minor)
+    return _next(
+        order,
+        op,
+        now_ms,
+        payment=replace(payment, refund_due_minor=due),
+        duties={Duty.REFUND: now_ms},
+        failures=0,
+    )
+
+
+def delay(order: Order, duties: Mapping[Duty, int], *, op: str, now_ms: int, failed: bool) -> Order:
+    """Put duties off; `failed` counts it as a failure of the order itself, not of a service it depends on."""
+    return _next(order, op, now_ms, duties=duties, failures=order.failures + (1 if failed else 0))
+
+
+def rejoin(order: Order, *, op: str, now_ms: int) -> Order:
+    """Put a delayed order back to its own old place in line."""
+    _require(order, Status.QUEUED)
+    return _next(order, op, now_ms, duties={})
+
+
+def park(order: Order, *, op: str, now_ms: int, error: str) -> Order:
+    """Set the order aside for a person; its duties stay in it for the redrive."""
+    due = order.next_due
+    return _next(
+        order, op, now_ms, parked=Parked(now_ms, error[:300], due[1] if due else "line"), failures=order.failures + 1
+    )
+
+
+def redrive(order: Order, *, op: str, now_ms: int) -> Order:
+    """Take a parked order up again with fresh attempts; every duty that was due is due now."""
+    if order.parked is None:
+        raise Conflicting("The order is not parked.", code="not-parked")
+    return _next(order, op, now_ms, parked=None, failures=0)
+
+
+def _require(order: Order, status: Status) -> None:
+    if order.status is not status:
+        raise Conflicting(f"The order is {order.status}, not {status}.", code=f"order-{order.status}")
+
+
+def _next(order: Order, op: str, now_ms: int, **changes: Any) -> Order:
+    return replace(order, rev=order.rev + 1, op=op, updated_at_ms=now_ms, **changes)

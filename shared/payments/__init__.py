@@ -1,0 +1,1 @@
+"""The payment services behind the port."""

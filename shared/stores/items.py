@@ -1,0 +1,140 @@
+"""An order as a stored item: one flat dictionary that both stores keep, and the stream shows.
+
+Values are strings, whole numbers, lists and dictionaries only; what is absent is left out, so that a usual order stays
+below 1 KiB, the size that one write unit pays for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.domain.errors import Broken
+from shared.domain.money import Money
+from shared.domain.order import (
+    Demand,
+    Duty,
+    Line,
+    Order,
+    Parked,
+    Payment,
+    PaymentState,
+    Reason,
+    Seats,
+    Status,
+    work_key,
+)
+from shared.domain.order_id import OrderKey
+
+Item = dict[str, Any]
+
+
+def order_item(order: Order) -> Item:
+    """Write an order as an item; `pk` and `sk` are the table's key, `work` the index's sort key where there is work."""
+    work = order.work
+    item: Item = {
+        "pk": order.key.partition,
+        "sk": order.key.order_id,
+        "buyer": order.buyer_id,
+        "lines": [[line.ticket_type_id, line.quantity, line.price_minor] for line in order.lines],
+        "demand": demand_value(order.demand),
+        "amount": order.amount.minor,
+        "currency": order.amount.currency,
+        "accepted_at": order.accepted_at_ms,
+        "fingerprint": order.fingerprint,
+        "holder": order.holder,
+        "status": str(order.status),
+        "reason": order.reason and str(order.reason),
+        "rev": order.rev,
+        "op": order.op or None,
+        "updated_at": order.updated_at_ms or None,
+        "held_at": order.held_at_ms,
+        "seats": [[part.pool_id, part.slice_no, part.quantity] for part in order.seats] or None,
+        "pay": payment_value(order.payment) or None,
+        "duties": duties_value(order),
+        "tickets": list(order.tickets) or None,
+        "failures": order.failures or None,
+        "parked": order.parked and [order.parked.at_ms, order.parked.error, order.parked.duty],
+        "newer": order.newer_order_id,
+        "work": work and work_key(work[0], work[1], order.key.order_id),
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def read_order(item: Item) -> Order:
+    """Read an item back; Broken when it is not an order."""
+    try:
+        event_id, shard = item["pk"].rsplit("#", 1)
+        return Order(
+            key=OrderKey(event_id, int(shard), item["sk"]),
+            buyer_id=item["buyer"],
+            lines=tuple(Line(kind, int(n), int(price)) for kind, n, price in item["lines"]),
+            demand=read_demand(item["demand"]),
+            amount=Money(int(item["amount"]), item["currency"]),
+            accepted_at_ms=int(item["accepted_at"]),
+            fingerprint=item["fingerprint"],
+            holder=item.get("holder"),
+            status=Status(item["status"]),
+            reason=Reason(item["reason"]) if "reason" in item else None,
+            rev=int(item["rev"]),
+            op=item.get("op", ""),
+            updated_at_ms=int(item.get("updated_at", 0)),
+            held_at_ms=int(item["held_at"]) if "held_at" in item else None,
+            seats=tuple(Seats(pool, int(slice_no), int(n)) for pool, slice_no, n in item.get("seats", ())),
+            payment=_read_payment(item.get("pay", {})),
+            duties={Duty(duty): int(at) for duty, at in item.get("duties", {}).items()},
+            tickets=tuple(item.get("tickets", ())),
+            failures=int(item.get("failures", 0)),
+            parked=_read_parked(item.get("parked")),
+            newer_order_id=item.get("newer"),
+        )
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise Broken(f"The stored item {item.get('pk')!r} / {item.get('sk')!r} is not an order: {error!r}.") from error
+
+
+def demand_value(demand: tuple[Demand, ...]) -> list[list[Any]]:
+    """Write a demand as the index projects it."""
+    return [[want.pool_id, want.quantity, want.round] for want in demand]
+
+
+def read_demand(value: list[list[Any]]) -> tuple[Demand, ...]:
+    """Read a projected demand back."""
+    return tuple(Demand(pool_id, int(quantity), int(round_no)) for pool_id, quantity, round_no in value)
+
+
+def duties_value(order: Order) -> dict[str, int] | None:
+    """Write the open duties with their times."""
+    return {str(duty): at for duty, at in order.duties.items()} or None
+
+
+def payment_value(payment: Payment) -> Item:
+    """Write the money side, without what is still at its beginning."""
+    value: Item = {
+        "method": payment.method,
+        "attempt": payment.attempt or None,
+        "state": None if payment.state is PaymentState.NONE else str(payment.state),
+        "intent": payment.intent_id,
+        "secret": payment.client_secret,
+        "decline": payment.decline_code,
+        "captured": payment.captured_minor or None,
+        "refund_due": payment.refund_due_minor or None,
+        "refunded": payment.refunded_minor or None,
+    }
+    return {name: part for name, part in value.items() if part is not None}
+
+
+def _read_payment(value: Item) -> Payment:
+    return Payment(
+        method=value.get("method"),
+        attempt=int(value.get("attempt", 0)),
+        state=PaymentState(value.get("state", "none")),
+        intent_id=value.get("intent"),
+        client_secret=value.get("secret"),
+        decline_code=value.get("decline"),
+        captured_minor=int(value.get("captured", 0)),
+        refund_due_minor=int(value.get("refund_due", 0)),
+        refunded_minor=int(value.get("refunded", 0)),
+    )
+
+
+def _read_parked(value: list[Any] | None) -> Parked | None:
+    return None if value is None else Parked(int(value[0]), value[1], value[2])

@@ -1,0 +1,52 @@
+"""What a store takes at most: checked by the port before any write, alike for every store.
+
+Figures: "Service, account, and table quotas in Amazon DynamoDB" and "DynamoDB item sizes and formats".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.domain.errors import Invalid
+
+MAX_ITEM_BYTES = 409_600
+MAX_PARTITION_KEY_BYTES = 2048
+MAX_SORT_KEY_BYTES = 1024
+MAX_ACTIONS = 100
+# Orders a transaction, with room left for slices of a few pools: an order takes one action, or two with its
+# buyer's counter.
+MAX_BATCH = 49
+# What one write unit pays for, and what an accepted order is at most in the usual case.
+USUAL_ORDER_BYTES = 1024
+
+
+def item_bytes(value: Any) -> int:
+    """Count an item as DynamoDB does: UTF-8 bytes of names and values, about a byte per two digits of a number."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8"))
+    if isinstance(value, bool) or value is None:
+        return 1
+    if isinstance(value, int):
+        return (len(str(abs(value))) + 1) // 2 + 1 + (value < 0)
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return 3 + sum(len(name.encode("utf-8")) + item_bytes(part) + 1 for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return 3 + sum(item_bytes(part) + 1 for part in value)
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def whole_item_bytes(item: dict[str, Any]) -> int:
+    """Count a whole item: its top level has no overhead of its own."""
+    return sum(len(name.encode("utf-8")) + item_bytes(value) for name, value in item.items())
+
+
+def check_item(item: dict[str, Any]) -> None:
+    """Raise Invalid before the store would: too large an item, an empty or too long key."""
+    size = whole_item_bytes(item)
+    if size > MAX_ITEM_BYTES:
+        raise Invalid(f"The item has {size} bytes; the store takes {MAX_ITEM_BYTES}.", code="too-large")
+    for name, most in (("pk", MAX_PARTITION_KEY_BYTES), ("sk", MAX_SORT_KEY_BYTES)):
+        if name in item and not 0 < len(item[name].encode("utf-8")) <= most:
+            raise Invalid(f"A key has 1 to {most} bytes.", field=name, code="bad-key")

@@ -1,0 +1,34 @@
+"""The real clock and the real source of randomness."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now_ms(self) -> int:
+        """Return the wall clock in milliseconds since the epoch."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic_s(self) -> float:
+        """Return the machine's monotonic seconds."""
+        return time.monotonic()
+
+
+class SystemIds:
+    """The operating system's random numbers."""
+
+    def random_bytes(self, count: int) -> bytes:
+        """Return unguessable bytes."""
+        return secrets.token_bytes(count)
+
+    def op_id(self) -> str:
+        """Return 64 random bits as text: within one order's few writes no two agree."""
+        return secrets.token_hex(8)
+
+    def fraction(self) -> float:
+        """Return a uniform number in [0, 1)."""
+        return secrets.randbelow(2**53) / 2**53
