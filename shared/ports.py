@@ -170,16 +170,14 @@ class InventoryStore(Protocol):
         ...
 
     def hold_batch(self, batch: HoldBatch) -> HoldOutcome:
-        """Carry out one allocating transaction of at most `batch_limit(batch.max_per_buyer)` orders."""
+        """Carry out one allocating transaction of at most `limits.MAX_BATCH` orders."""
         ...
 
-    def release(
-        self, order: Order, *, seen_rev: int, seats_from: Order, withhold: bool, max_per_buyer: int | None
-    ) -> Saved:
-        """Write `order` on condition of `seen_rev` and give back the seats of `seats_from`, in one transaction.
+    def release(self, order: Order, *, seen_rev: int, withhold: bool, max_per_buyer: int | None) -> Saved:
+        """Write `order` on condition of `seen_rev` and give back its `seats`, in one transaction.
 
         The seats go back to their slices, or to the pool's `withheld` count. With `max_per_buyer` the buyer's counter
-        goes down by the order's quantity.
+        goes down by the order's quantity. `order` keeps `seats` as a record of where they came from.
         """
         ...
 

@@ -58,7 +58,8 @@ def allocate(
 ) -> Decisions:
     """Decide over `waiting`, which stands in line order.
 
-    `stock` has an entry for every pool of the sale; `buyer_counts` the tickets that each buyer has already, absent for none.
+    `stock` has an entry for every pool of the sale; `buyer_counts` the tickets that each buyer has already, absent for
+    none.
     """
     free = {pool_id: part.unsold for pool_id, part in stock.items()}
     hold: list[WorkHint] = []

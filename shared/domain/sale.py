@@ -19,6 +19,8 @@ MAX_CAPACITY = 10_000_000
 MAX_POOLS = 20
 MAX_TICKET_TYPES = 50
 MAX_ORDER_QUANTITY = 50
+MAX_NAME = 200
+MAX_HOLD_S = 86_400
 SALT_BYTES = 16
 _NAME = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z")
 
@@ -152,7 +154,7 @@ def check_sale(sale: Sale) -> None:
     """Raise Invalid, naming the field, when the definition breaks a rule of its own."""
     _check_name(sale.event_id, "event_id")
     currency_exponent(sale.currency)
-    _check(bool(sale.name.strip()) and len(sale.name) <= 200, "name", "A name has 1 to 200 characters.")
+    _check(bool(sale.name.strip()) and len(sale.name) <= MAX_NAME, "name", f"A name has 1 to {MAX_NAME} characters.")
     _check(sale.opens_at_ms < sale.closes_at_ms, "closes_at", "The sale must close after it opens.")
     _check(1 <= len(sale.pools) <= MAX_POOLS, "pools", f"A sale has 1 to {MAX_POOLS} pools.")
     _check(
@@ -169,7 +171,7 @@ def check_sale(sale: Sale) -> None:
         f"An order has 1 to {MAX_ORDER_QUANTITY} tickets at most.",
     )
     _check(sale.max_per_buyer is None or sale.max_per_buyer >= 1, "max_per_buyer", "A limit is at least 1.")
-    _check(1 <= sale.hold_ttl_s <= 86_400, "hold_ttl_s", "A hold lasts 1 second to 1 day.")
+    _check(1 <= sale.hold_ttl_s <= MAX_HOLD_S, "hold_ttl_s", "A hold lasts 1 second to 1 day.")
     _check(sale.accept_per_s >= 1, "accept_per_s", "The budget is at least 1 order per second.")
     _check(len(sale.salt) == SALT_BYTES, "salt", f"The salt has {SALT_BYTES} bytes.")
     _check_pools(sale)
@@ -205,7 +207,11 @@ def _check_ticket_types(sale: Sale) -> None:
         )
         seen.add(kind.ticket_type_id)
         _check(kind.pool_id in pools, f"{name}.pool_id", f"The sale has no pool {kind.pool_id!r}.")
-        _check(bool(kind.name.strip()) and len(kind.name) <= 200, f"{name}.name", "A name has 1 to 200 characters.")
+        _check(
+            bool(kind.name.strip()) and len(kind.name) <= MAX_NAME,
+            f"{name}.name",
+            f"A name has 1 to {MAX_NAME} characters.",
+        )
         sale.price(kind).times(MAX_ORDER_QUANTITY)
 
 
@@ -213,7 +219,7 @@ def _check_name(text: str, where: str) -> None:
     _check(
         _NAME.match(text) is not None,
         where,
-        "An id has 1 to 64 lower-case letters, digits, dots, dashes or underscores, and begins and ends with a letter or digit.",
+        "An id has 1 to 64 lower-case letters, digits, `.`, `-` or `_`, and begins and ends with a letter or digit.",
     )
 
 

@@ -154,5 +154,5 @@ def _require(order: Order, status: Status) -> None:
         raise Conflicting(f"The order is {order.status}, not {status}.", code=f"order-{order.status}")
 
 
-def _next(order: Order, op: str, now_ms: int, **changes: Any) -> Order:
+def _next(order: Order, op: str, now_ms: int, **changes: Any) -> Order:  # noqa: ANN401 - as `replace` takes them
     return replace(order, rev=order.rev + 1, op=op, updated_at_ms=now_ms, **changes)
