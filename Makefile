@@ -41,8 +41,8 @@ types: setup ## check types
 openapi: setup ## write infra/openapi.json from the routes
 	$(BIN)/python -m infra.openapi
 
-# Built without a resolver's cache of wishes: the locks hold the newest versions that pyproject.toml allows,
-# for Python 3.11 and later and every platform. The second lock is bound by the first.
+# The locks hold the newest versions that pyproject.toml allows, for Python 3.11 and later on every platform.
+# The second is bound by the first, so that what is tested is what runs.
 UV      := .venv-lock/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --upgrade \
 	--python-version 3.11 --custom-compile-command 'make lock' --group build
@@ -59,6 +59,8 @@ clean: ## remove the environments and every cache
 
 # A python3 without ensurepip (Debian splits it off) still has pip, which can fill another environment.
 $(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"Onsale needs Python 3.11 or later; name one: make PYTHON=python3.13 ...")'
 	$(PYTHON) -m venv $(VENV) || { \
 		$(PYTHON) -m venv --clear --without-pip $(VENV) \
 		&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
