@@ -1,0 +1,53 @@
+"""The sockets of the house: what the rooms need from outside, as protocols.
+
+Three stores in one, the payment service, the clock and the source of ids. Every store method may raise
+`Unavailable` (or its children `Throttled`, `Contended`, `AnswerLost`); repeating the very same call with the same
+`op` after any of these is always safe, and recognised as done if it was.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shared.ports.changes import ChangeLog, StreamPage, StreamRecord
+from shared.ports.control import AuditEntry, ControlStore, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
+from shared.ports.orders import Accepted, HintPage, OrderPage, OrderStore, Saved
+from shared.ports.payment import Intent, IntentPage, IntentStatus, PaymentGateway
+from shared.ports.system import Clock, Ids
+
+__all__ = [
+    "Accepted",
+    "AuditEntry",
+    "ChangeLog",
+    "Clock",
+    "ControlStore",
+    "HintPage",
+    "HoldBatch",
+    "HoldOutcome",
+    "Ids",
+    "Intent",
+    "IntentPage",
+    "IntentStatus",
+    "InventoryStore",
+    "Member",
+    "Notice",
+    "OrderPage",
+    "OrderStore",
+    "PaymentGateway",
+    "PoolNotice",
+    "SaleView",
+    "Saved",
+    "Store",
+    "StreamPage",
+    "StreamRecord",
+    "Word",
+]
+
+
+class Store(OrderStore, InventoryStore, ControlStore, Protocol):
+    """The whole store: what a composition root hands out."""
+
+    def close(self) -> None:
+        """Give back connections and files; further calls raise Unavailable."""
+        ...

@@ -1,0 +1,119 @@
+"""Sales, notices about them, members and the audit trail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.domain.sale import Sale
+
+
+class Word(StrEnum):
+    """Availability as buyers see it."""
+
+    AVAILABLE = "available"
+    LAST = "last"
+    WAITING = "waiting"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolNotice:
+    """One pool as published: its word, round and whether it is sold out."""
+
+    word: Word
+    round: int
+    sold_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What workers publish about a running sale for the door to read; some seconds old by nature.
+
+    `head_ms` and `newest_ms` are the times of acceptance of the first and the last waiting order (None: nobody
+    waits), `waiting` is how many wait, `drained_per_s` the recent pace.
+    """
+
+    at_ms: int
+    pools: Mapping[str, PoolNotice]
+    waiting: int
+    head_ms: int | None
+    newest_ms: int | None
+    drained_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SaleView:
+    """A sale with the newest notice about it (None before a worker has published one)."""
+
+    sale: Sale
+    notice: Notice | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker's heartbeat: alive while `beat` moves. `incarnation` tells a restarted name from its predecessor."""
+
+    name: str
+    incarnation: str
+    beat: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One change made by staff: who did what to which thing, when, and how it was before and after."""
+
+    at_ms: int
+    who: str
+    action: str
+    subject: str
+    before: str
+    after: str
+
+
+class ControlStore(Protocol):
+    """Sales, members and the audit trail: few items, read at most once per process and second."""
+
+    def create_sale(self, sale: Sale) -> Sale:
+        """Store a new sale, or return the one that already stands under its event id."""
+        ...
+
+    def get_sale(self, event_id: str) -> SaleView:
+        """Read a sale and its notice with one call. NotFound when there is none."""
+        ...
+
+    def save_sale(self, sale: Sale, *, seen_version: int) -> bool:
+        """Replace a sale on condition of its version; an equal stored sale counts as done."""
+        ...
+
+    def list_sales(self) -> tuple[SaleView, ...]:
+        """Read all sales that are kept."""
+        ...
+
+    def publish(self, event_id: str, notice: Notice) -> None:
+        """Replace the sale's notice unless a newer one (`at_ms`) stands."""
+        ...
+
+    def beat(self, member: Member) -> None:
+        """Write a member's heartbeat."""
+        ...
+
+    def leave(self, member: Member) -> None:
+        """Remove a member, unless a later incarnation has taken the name."""
+        ...
+
+    def members(self) -> tuple[Member, ...]:
+        """Read all members, alive or not."""
+        ...
+
+    def audit(self, entry: AuditEntry) -> None:
+        """Append to the audit trail."""
+        ...
+
+    def list_audit(self, *, limit: int) -> tuple[AuditEntry, ...]:
+        """Read the newest audit entries, newest first."""
+        ...

@@ -1,0 +1,93 @@
+"""Seats as counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shared.domain.inventory import PoolState
+    from shared.domain.order import Order, WorkHint
+    from shared.domain.order_id import OrderKey
+    from shared.domain.sale import Sale
+    from shared.ports.orders import Saved
+
+
+@dataclass(frozen=True, slots=True)
+class HoldBatch:
+    """One allocating transaction: every order moves queued → held, its slices go down by the batch's sums.
+
+    `slices` names the slice of each pool that is drawn on. With `max_per_buyer` each buyer's counter rises by the
+    order's quantity, on condition that the limit holds; a batch then has at most one order per buyer.
+    """
+
+    event_id: str
+    op: str
+    now_ms: int
+    hold_ends_at_ms: int
+    orders: tuple[WorkHint, ...]
+    slices: Mapping[str, int]
+    max_per_buyer: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOutcome:
+    """What became of a batch, all or nothing.
+
+    When `held` is False the other fields say why: `gone` orders are no longer queued, `short` pools have too few
+    unsold seats in the slice, `over_limit` buyers would exceed their limit.
+    """
+
+    held: bool
+    gone: frozenset[OrderKey] = frozenset()
+    short: frozenset[str] = frozenset()
+    over_limit: frozenset[str] = frozenset()
+
+
+class InventoryStore(Protocol):
+    """Seats as counters; no method reads before it writes outside one transaction."""
+
+    def open_inventory(self, sale: Sale) -> None:
+        """Create the counters of a new sale's pools; what already stands is left alone."""
+        ...
+
+    def get_pool(self, sale: Sale, pool_id: str) -> PoolState:
+        """Read one pool with its slices, consistently. NotFound when it was never opened."""
+        ...
+
+    def buyer_counts(self, event_id: str, buyer_ids: Sequence[str]) -> Mapping[str, int]:
+        """Read the per-buyer counters; buyers without one are absent. At most 100 buyers."""
+        ...
+
+    def hold_batch(self, batch: HoldBatch) -> HoldOutcome:
+        """Carry out one allocating transaction of at most `limits.MAX_BATCH` orders."""
+        ...
+
+    def release(self, order: Order, *, seen_rev: int, withhold: bool, max_per_buyer: int | None) -> Saved:
+        """Write `order` on condition of `seen_rev` and give back its `seats`, in one transaction.
+
+        The seats go back to their slices, or to the pool's `withheld` count. With `max_per_buyer` the buyer's counter
+        goes down by the order's quantity. `order` keeps `seats` as a record of where they came from.
+        """
+        ...
+
+    def draw(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
+        """Move unassigned seats of the pool into a slice; False when the pool has fewer."""
+        ...
+
+    def give_back(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
+        """Move unsold seats of a slice back to the pool; False when the slice has fewer."""
+        ...
+
+    def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:
+        """Raise the pool's round and mark it sold out.
+
+        Only if `round` is still `seen_round`, it is not marked yet, and pool and slices have no seat left; else False.
+        """
+        ...
+
+    def reopen_pool(self, event_id: str, pool_id: str, *, seen_round: int, op: str) -> bool:
+        """Take the mark off a sold-out pool to which seats came back; False when its round has moved."""
+        ...

@@ -1,0 +1,78 @@
+"""The durable buffer of orders and its work index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.order import Lane, Order, WorkHint
+    from shared.domain.order_id import OrderKey
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The answer to `accept`: the order that stands under this key, and whether this call put it there."""
+
+    order: Order
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The answer to `save` and `release`: the order as stored now.
+
+    `done` is False when another writer was first; `order` is then the other's version (None if nothing is stored).
+    """
+
+    order: Order | None
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HintPage:
+    """Some entries of the work index in key order. `cursor` is None at the end; a page may be empty before it."""
+
+    hints: tuple[WorkHint, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPage:
+    """Some orders of one shard in key order. `cursor` is None at the end; a page may be empty before it."""
+
+    orders: tuple[Order, ...]
+    cursor: str | None
+
+
+class OrderStore(Protocol):
+    """The durable buffer: one item per order, and the sparse index of what is still to do."""
+
+    def accept(self, order: Order) -> Accepted:
+        """Store a new order in one conditional write, or return the one that already stands under its key."""
+        ...
+
+    def get_order(self, key: OrderKey) -> Order | None:
+        """Read one order, consistently."""
+        ...
+
+    def save(self, order: Order, *, seen_rev: int) -> Saved:
+        """Replace an order on condition that its stored `rev` is still `seen_rev`.
+
+        A stored order whose `op` is `order.op` counts as done: it is this writer's own work.
+        """
+        ...
+
+    def due(
+        self, event_id: str, shard: int, lane: Lane, *, until_ms: int, limit: int, cursor: str | None = None
+    ) -> HintPage:
+        """List the work index of one shard and lane, earliest first, up to and including `until_ms`."""
+        ...
+
+    def list_orders(self, event_id: str, shard: int, *, limit: int, cursor: str | None = None) -> OrderPage:
+        """Page through all orders of one shard, consistently. For verification and export, never for the sale."""
+        ...
+
+    def depth(self, event_id: str, shard: int, lane: Lane, *, most: int) -> int:
+        """Count one shard's entries in a lane, stopping at `most`."""
+        ...
