@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def hold(order: Order, *, op: str, now_ms: int, hold_ends_at_ms: int, slices: Mapping[str, int]) -> Order:
-    """Give a queued order its seats, and write its first payment try (or hand-off) with them.
+    """Give a queued order its seats, and write its first payment try (or hand-off) with them; it is parked no more.
 
     `slices` maps each pool of the order to the slice that its seats come from.
     """
@@ -41,6 +41,7 @@ def hold(order: Order, *, op: str, now_ms: int, hold_ends_at_ms: int, slices: Ma
         seats=tuple(Seats(want.pool_id, slices[want.pool_id], want.quantity) for want in order.demand),
         payment=replace(order.payment, attempt=1),
         duties={Duty.PAY: now_ms, Duty.HOLD_END: hold_ends_at_ms},
+        parked=None,
     )
 
 

@@ -49,6 +49,8 @@ def order_item(order: Order) -> Item:
         "updated_at": order.updated_at_ms or None,
         "held_at": order.held_at_ms,
         "seats": [[part.pool_id, part.slice_no, part.quantity] for part in order.seats] or None,
+        # Beside `pay`, not in it: holding sets it without knowing whether there is a `pay` yet.
+        "attempt": order.payment.attempt or None,
         "pay": payment_value(order.payment) or None,
         "duties": duties_value(order),
         "tickets": list(order.tickets) or None,
@@ -80,7 +82,7 @@ def read_order(item: Item) -> Order:
             updated_at_ms=int(item.get("updated_at", 0)),
             held_at_ms=int(item["held_at"]) if "held_at" in item else None,
             seats=tuple(Seats(pool, int(slice_no), int(n)) for pool, slice_no, n in item.get("seats", ())),
-            payment=_read_payment(item.get("pay", {})),
+            payment=_read_payment(item.get("pay", {}), int(item.get("attempt", 0))),
             duties={Duty(duty): int(at) for duty, at in item.get("duties", {}).items()},
             tickets=tuple(item.get("tickets", ())),
             failures=int(item.get("failures", 0)),
@@ -107,10 +109,9 @@ def duties_value(order: Order) -> dict[str, int] | None:
 
 
 def payment_value(payment: Payment) -> Item:
-    """Write the money side, without what is still at its beginning."""
+    """Write the money side, without the attempt and what is still at its beginning."""
     value: Item = {
         "method": payment.method,
-        "attempt": payment.attempt or None,
         "state": None if payment.state is PaymentState.NONE else str(payment.state),
         "intent": payment.intent_id,
         "secret": payment.client_secret,
@@ -122,10 +123,10 @@ def payment_value(payment: Payment) -> Item:
     return {name: part for name, part in value.items() if part is not None}
 
 
-def _read_payment(value: Item) -> Payment:
+def _read_payment(value: Item, attempt: int) -> Payment:
     return Payment(
         method=value.get("method"),
-        attempt=int(value.get("attempt", 0)),
+        attempt=attempt,
         state=PaymentState(value.get("state", "none")),
         intent_id=value.get("intent"),
         client_secret=value.get("secret"),
