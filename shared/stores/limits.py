@@ -50,3 +50,9 @@ def check_item(item: dict[str, Any]) -> None:
     for name, most in (("pk", MAX_PARTITION_KEY_BYTES), ("sk", MAX_SORT_KEY_BYTES)):
         if name in item and not 0 < len(item[name].encode("utf-8")) <= most:
             raise Invalid(f"A key has 1 to {most} bytes.", field=name, code="bad-key")
+
+
+def check_actions(count: int) -> None:
+    """Raise Invalid when a transaction would have more actions than the store takes."""
+    if count > MAX_ACTIONS:
+        raise Invalid(f"A transaction has at most {MAX_ACTIONS} actions, not {count}.", code="too-many-actions")

@@ -1,0 +1,1 @@
+"""The store on Amazon DynamoDB, and the reader of its stream. The only room that speaks to AWS."""

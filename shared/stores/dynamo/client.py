@@ -1,0 +1,136 @@
+"""How this process speaks to DynamoDB: one attempt a call, bounded in time, counted where somebody counts.
+
+The SDK's own retries are off: they hide throttles, share one budget over all keys, and repeat neither cancelled
+transactions nor conflicts. Whoever wraps the store repeats, by reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from boto3.session import Session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from shared.domain.errors import Unavailable
+from shared.stores.dynamo.errors import answer_error, transport_error
+from shared.stores.limits import check_actions
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_dynamodbstreams import DynamoDBStreamsClient
+
+    from shared.stores.dynamo.expressions import Body
+
+# A healthy answer takes a few milliseconds; a longer wait than these holds up a whole worker.
+CONNECT_TIMEOUT_S = 1.0
+READ_TIMEOUT_S = 3.0
+# Threads of one process that call at the same time; more wait for a connection.
+MAX_CONNECTIONS = 32
+# A server on this machine asks for keys but not which.
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Capacity units that one call took from a table and from each of its indexes, as the service counted them."""
+
+    operation: str
+    table: str
+    table_units: float
+    index_units: Mapping[str, float] = field(default_factory=dict)
+
+
+Observer = Callable[[Spent], None]
+
+
+def connect(region: str, endpoint_url: str | None = None) -> DynamoDBClient:
+    """Open a client; safe to share between threads."""
+    return _session(region, endpoint_url).client("dynamodb", endpoint_url=endpoint_url, config=_config())
+
+
+def connect_streams(region: str, endpoint_url: str | None = None) -> DynamoDBStreamsClient:
+    """Open a client for the streams."""
+    return _session(region, endpoint_url).client("dynamodbstreams", endpoint_url=endpoint_url, config=_config())
+
+
+def _session(region: str, endpoint_url: str | None) -> Session:
+    if endpoint_url is not None and urlsplit(endpoint_url).hostname in _LOOPBACK:
+        return Session(aws_access_key_id="local", aws_secret_access_key="local", region_name=region)  # noqa: S106
+    return Session(region_name=region)
+
+
+def _config() -> Config:
+    return Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
+        max_pool_connections=MAX_CONNECTIONS,
+        tcp_keepalive=True,
+        # Every request is built in this room; checking each against the model costs a third of a call's time.
+        parameter_validation=False,
+    )
+
+
+class Calls:
+    """Every call of the store goes through here: translated errors, and units told to the observer."""
+
+    def __init__(self, client: DynamoDBClient, observer: Observer | None = None) -> None:
+        self._client = client
+        self._observer = observer
+        self._closed = False
+
+    def read(self, operation: str, body: Body) -> dict[str, Any]:
+        """Call a reading operation, such as `get_item`."""
+        return self._call(operation, body, writes=False)
+
+    def write(self, operation: str, body: Body) -> dict[str, Any]:
+        """Call a writing operation; ConditionFailed when its condition does not hold."""
+        return self._call(operation, body, writes=True)
+
+    def transact(self, actions: Sequence[Body], *, token: str | None = None) -> None:
+        """Carry out all actions or none; Cancelled, with a verdict for each, when a condition does not hold.
+
+        For ten minutes the service takes a repeated `token` (36 characters at most) for the same transaction, and
+        answers that it is done. Invalid when there are more actions than a transaction takes.
+        """
+        check_actions(len(actions))
+        tables = [body["TableName"] for action in actions for body in action.values()]
+        request: Body = {"TransactItems": list(actions)}
+        if token is not None:
+            request["ClientRequestToken"] = token
+        self._call("transact_write_items", request, writes=True, tables=tables)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._closed = True
+        self._client.close()
+
+    def _call(self, operation: str, body: Body, *, writes: bool, tables: Sequence[str] = ()) -> dict[str, Any]:
+        if self._closed:
+            raise Unavailable("The store was closed; open it again.")
+        if self._observer is not None:
+            body = {**body, "ReturnConsumedCapacity": "INDEXES"}
+        try:
+            answer: dict[str, Any] = getattr(self._client, operation)(**body)
+        except ClientError as error:
+            raise answer_error(error, writes=writes, tables=tables) from error
+        except BotoCoreError as error:
+            endpoint = self._client.meta.endpoint_url
+            raise transport_error(error, writes=writes, endpoint=endpoint) from error
+        if self._observer is not None:
+            self._tell(operation, answer.get("ConsumedCapacity", ()))
+        return answer
+
+    def _tell(self, operation: str, consumed: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+        for part in [consumed] if isinstance(consumed, Mapping) else consumed:
+            indexes = {
+                name: float(units.get("CapacityUnits", 0))
+                for name, units in part.get("GlobalSecondaryIndexes", {}).items()
+            }
+            total = float(part.get("CapacityUnits", 0))
+            if self._observer is not None:
+                self._observer(Spent(operation, part["TableName"], total - sum(indexes.values()), indexes))

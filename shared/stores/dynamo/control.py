@@ -1,0 +1,124 @@
+"""Sales with their notices, members and the audit trail.
+
+A sale and its notice share a partition of their own, so that one query reads both and one hot sale slows down no
+other; the partition `sales` lists which there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.domain.errors import NotFound
+from shared.stores.dynamo.base import Base
+from shared.stores.dynamo.errors import Cancelled, ConditionFailed
+from shared.stores.dynamo.expressions import check, put, query
+from shared.stores.records import (
+    AUDIT,
+    MEMBERS,
+    SALES,
+    audit_item,
+    member_item,
+    notice_item,
+    notice_sk,
+    read_audit,
+    read_member,
+    read_sale,
+    read_views,
+    sale_item,
+    sale_sk,
+)
+from shared.stores.wire import Item, from_wire
+
+if TYPE_CHECKING:
+    from shared.domain.sale import Sale
+    from shared.ports import AuditEntry, Member, Notice, SaleView
+
+_ABSENT = "attribute_not_exists(#pk)"
+
+
+class Control(Base):
+    """Implements `ControlStore`."""
+
+    def create_sale(self, sale: Sale) -> Sale:
+        table = self._tables.control
+        listed = {"pk": SALES, "sk": sale.event_id}
+        actions = [{"Put": put(table, _at_home(sale_item(sale)), _ABSENT)}, {"Put": put(table, listed)}]
+        try:
+            self._calls.transact(actions)
+        except Cancelled as cancelled:
+            stored = cancelled.verdicts[0].item
+            if stored is None:
+                raise AssertionError("a failed attribute_not_exists returns the item") from None
+            return read_sale(stored)
+        return sale
+
+    def get_sale(self, event_id: str) -> SaleView:
+        body = query(self._tables.control, "#pk = :pk", {"pk": _home(event_id)})
+        items = self._read_partition({**body, "ConsistentRead": True})
+        for view in read_views(items):
+            return view
+        raise NotFound(f"There is no sale {event_id!r}.")
+
+    def save_sale(self, sale: Sale, *, seen_version: int) -> bool:
+        item = _at_home(sale_item(sale))
+        try:
+            self._calls.write("put_item", put(self._tables.control, item, "#version = :seen", {"seen": seen_version}))
+        except ConditionFailed as failure:
+            return failure.item == item
+        return True
+
+    def list_sales(self) -> tuple[SaleView, ...]:
+        table = self._tables.control
+        listed = self._read_partition({**query(table, "#pk = :pk", {"pk": SALES}), "ConsistentRead": True})
+        keys = [
+            {"pk": _home(entry["sk"]), "sk": sk}
+            for entry in listed
+            for sk in (sale_sk(entry["sk"]), notice_sk(entry["sk"]))
+        ]
+        return read_views(self._read_all(table, keys))
+
+    def publish(self, event_id: str, notice: Notice) -> None:
+        item = _at_home(notice_item(event_id, notice))
+        condition = f"{_ABSENT} OR #at <= :at"
+        try:
+            self._calls.write("put_item", put(self._tables.control, item, condition, {"at": notice.at_ms}))
+        except ConditionFailed:
+            return
+
+    def beat(self, member: Member) -> None:
+        self._calls.write("put_item", put(self._tables.control, member_item(member)))
+
+    def leave(self, member: Member) -> None:
+        key = {"pk": MEMBERS, "sk": member.name}
+        values = {"incarnation": member.incarnation}
+        try:
+            self._calls.write("delete_item", check(self._tables.control, key, "#incarnation = :incarnation", values))
+        except ConditionFailed:
+            return
+
+    def members(self) -> tuple[Member, ...]:
+        body = query(self._tables.control, "#pk = :pk", {"pk": MEMBERS})
+        return tuple(read_member(item) for item in self._read_partition({**body, "ConsistentRead": True}))
+
+    def audit(self, entry: AuditEntry) -> None:
+        self._calls.write("put_item", put(self._tables.control, audit_item(entry)))
+
+    def list_audit(self, *, limit: int) -> tuple[AuditEntry, ...]:
+        body = query(self._tables.control, "#pk = :pk", {"pk": AUDIT})
+        body |= {"ConsistentRead": True, "ScanIndexForward": False}
+        entries: list[AuditEntry] = []
+        while len(entries) < limit:
+            answer = self._calls.read("query", {**body, "Limit": limit - len(entries)})
+            entries += [read_audit(from_wire(item)) for item in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                break
+            body["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return tuple(entries)
+
+
+def _home(event_id: str) -> str:
+    return f"sale#{event_id}"
+
+
+def _at_home(item: Item) -> Item:
+    return {**item, "pk": _home(item["event_id"])}
