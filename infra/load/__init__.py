@@ -1,0 +1,1 @@
+"""Buyers from several processes, and the receipts they keep."""
