@@ -5,9 +5,14 @@ Figures: "Service, account, and table quotas in Amazon DynamoDB" and "DynamoDB i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shared.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.ports import HoldBatch
 
 MAX_ITEM_BYTES = 409_600
 MAX_PARTITION_KEY_BYTES = 2048
@@ -16,6 +21,8 @@ MAX_ACTIONS = 100
 # Orders a transaction, with room left for slices of a few pools: an order takes one action, or two with its
 # buyer's counter.
 MAX_BATCH = 49
+# Keys that one read of many takes.
+MAX_KEYS = 100
 # What one write unit pays for, and what an accepted order is at most in the usual case.
 USUAL_ORDER_BYTES = 1024
 
@@ -44,7 +51,10 @@ def whole_item_bytes(item: dict[str, Any]) -> int:
 
 def check_item(item: dict[str, Any]) -> None:
     """Raise Invalid before the store would: too large an item, an empty or too long key."""
-    size = whole_item_bytes(item)
+    try:
+        size = whole_item_bytes(item)
+    except UnicodeEncodeError:
+        raise Invalid("The text has half a character (a lone surrogate), which no store takes.") from None
     if size > MAX_ITEM_BYTES:
         raise Invalid(f"The item has {size} bytes; the store takes {MAX_ITEM_BYTES}.", code="too-large")
     for name, most in (("pk", MAX_PARTITION_KEY_BYTES), ("sk", MAX_SORT_KEY_BYTES)):
@@ -56,3 +66,26 @@ def check_actions(count: int) -> None:
     """Raise Invalid when a transaction would have more actions than the store takes."""
     if count > MAX_ACTIONS:
         raise Invalid(f"A transaction has at most {MAX_ACTIONS} actions, not {count}.", code="too-many-actions")
+
+
+def check_batch(batch: HoldBatch) -> None:
+    """Raise Invalid for an allocating transaction that no store would carry out."""
+    keys = {hint.key for hint in batch.orders}
+    buyers = {hint.buyer_id for hint in batch.orders}
+    pools = {want.pool_id for hint in batch.orders for want in hint.demand}
+    counters = 0 if batch.max_per_buyer is None else len(batch.orders)
+    if not 1 <= len(batch.orders) <= MAX_BATCH:
+        raise Invalid(f"A batch has 1 to {MAX_BATCH} orders, not {len(batch.orders)}.", code="bad-batch")
+    if len(keys) < len(batch.orders):
+        raise Invalid("A batch has no order twice.", code="bad-batch")
+    if counters and len(buyers) < len(batch.orders):
+        raise Invalid("A batch under a limit per buyer has one order of each.", code="bad-batch")
+    if not pools <= batch.slices.keys():
+        raise Invalid("A batch names the slice of every pool that its orders want.", code="bad-batch")
+    check_actions(len(batch.orders) + counters + len(pools))
+
+
+def check_buyers(buyer_ids: Sequence[str]) -> None:
+    """Raise Invalid for more counters than one read takes."""
+    if len(buyer_ids) > MAX_KEYS:
+        raise Invalid(f"One read takes at most {MAX_KEYS} buyers.", code="too-many-keys")

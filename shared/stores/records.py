@@ -1,8 +1,8 @@
 """Sales, notices, members and audit entries as stored items, in the one form that both stores keep.
 
-Values are strings, whole numbers, lists and dictionaries only; what is absent is left out. All live in the control
-table under `pk` (the kind) and `sk`. A sale and its notice are neighbours, `EVENT#notice` before `EVENT#sale`, so
-that one query reads both, and one query reads all sales; an event id never contains `#`.
+Values are strings, whole numbers, lists and dictionaries only; what is absent is left out. Each has `pk` (the kind)
+and `sk`; a store may put a sale and its notice under another `pk` of their own. The two are neighbours,
+`EVENT#notice` before `EVENT#sale`, so that one query reads both; an event id never contains `#`.
 """
 
 from __future__ import annotations

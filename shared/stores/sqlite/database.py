@@ -1,0 +1,109 @@
+"""One database file (or memory) as reads and grouped durable writes."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+from shared.domain.errors import Unavailable
+from shared.domain.times import format_time_ms
+from shared.stores.sqlite.checkpoints import Checkpointer
+from shared.stores.sqlite.connections import check_file, connect, create_schema, make_file
+from shared.stores.sqlite.errors import translate
+from shared.stores.sqlite.group_commit import GroupCommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from shared.ports import Clock
+
+T = TypeVar("T")
+
+
+class Database:
+    """Gives every read a connection of its own, and every write its place in the next group."""
+
+    def __init__(self, path: Path | None, clock: Clock) -> None:
+        """Open the file at `path`, made if absent; None is a store in memory, for one process.
+
+        Unavailable or Broken says why that cannot be, and what to do.
+        """
+        self._path = path
+        self.place = "The store in memory" if path is None else str(path)
+        self._closed = False
+        self._idle: deque[sqlite3.Connection] = deque()
+        created = format_time_ms(clock.now_ms()).removesuffix("Z")
+        if path is not None:
+            make_file(path, created)
+        with self._translated():
+            writer = connect(path)
+            if path is None:
+                create_schema(writer, created)
+            else:
+                with contextlib.ExitStack() as undo:
+                    undo.callback(writer.close)
+                    check_file(writer, self.place)
+                    undo.pop_all()
+        self._writer = writer
+        self._group = GroupCommit(writer, self.place)
+        self._checkpoints = None if path is None else Checkpointer(path)
+
+    def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Carry out `job` in a transaction; its answer is given when it is durable."""
+        self._refuse_when_closed()
+        answer = self._group.run(job)
+        if self._checkpoints is not None:
+            self._checkpoints.note(self._group.jobs_done)
+        return answer
+
+    def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Carry out `job`, which only reads; each of its statements sees one moment."""
+        self._refuse_when_closed()
+        with self._translated():
+            if self._path is None:
+                with self._group.turn:
+                    return job(self._writer)
+            connection = self._take()
+            try:
+                return job(connection)
+            finally:
+                self._put_back(connection)
+
+    def close(self) -> None:
+        """Close every connection; further calls raise Unavailable."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._checkpoints is not None:
+            self._checkpoints.close()
+        with self._group.turn:
+            while self._idle:
+                self._idle.pop().close()
+            self._writer.close()
+
+    def _take(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            assert self._path is not None  # noqa: S101 - for the type checker: memory has one connection
+            return connect(self._path)
+
+    def _put_back(self, connection: sqlite3.Connection) -> None:
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise Unavailable(f"{self.place} was closed; open it again.")
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise translate(error, self.place) from error
