@@ -6,7 +6,7 @@ from typing import Any
 from infra.local.payment_service.books import Books
 
 # The metadata key under which an order's id is expected, unless another is asked for.
-ORDER_KEY = "order"
+ORDER_KEY = "onsale_order"
 LISTED_MAX = 100
 
 _TOTALS = """

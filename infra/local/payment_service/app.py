@@ -12,7 +12,7 @@ from starlette.routing import Route
 from infra.local.payment_service import commands, reads
 from infra.local.payment_service.commands import Command
 from infra.local.payment_service.control import Control
-from infra.local.payment_service.errors import ApiError
+from infra.local.payment_service.errors import ApiError, server_error
 from infra.local.payment_service.gate import Gate
 from infra.local.payment_service.reads import Read
 from infra.local.payment_service.service import Service, Settings
@@ -44,7 +44,7 @@ class Application:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.asgi = Starlette(lifespan=self._lifespan, exception_handlers={404: _unknown, 405: _unknown})
+        self.asgi = Starlette(lifespan=self._lifespan, exception_handlers={404: _unknown, 405: _unknown, 500: _failed})
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -92,4 +92,9 @@ async def _unknown(request: Request, _error: Exception) -> Response:
         f"Unrecognized request URL ({request.method}: {request.url.path}). This is a local payment service; it knows "
         "payment intents, charges, refunds and events.",
     )
+    return JSONResponse(error.body(), error.status)
+
+
+async def _failed(_request: Request, _error: Exception) -> Response:
+    error = server_error()
     return JSONResponse(error.body(), error.status)

@@ -77,14 +77,16 @@ class Control:
         wanted = await _json(request)
         intent_id, decline = _text(wanted, "payment_intent"), None if _passes(wanted) else GENERIC
         call = self._service.call(f"settle {intent_id}")
-        return await self._act(lambda books: actions.settle_intent(books, call, intent_id, decline=decline))
+        return await self._act(intent_id, lambda books: actions.settle_intent(books, call, intent_id, decline=decline))
 
     async def authenticate(self, request: Request) -> Response:
         """`{"payment_intent": id, "outcome": "succeeded" | "failed"}`: the buyer proves who they are, or fails to."""
         wanted = await _json(request)
         intent_id, proven = _text(wanted, "payment_intent"), _passes(wanted)
         call = self._service.call(f"authenticate {intent_id}")
-        return await self._act(lambda books: actions.authenticate_intent(books, call, intent_id, proven=proven))
+        return await self._act(
+            intent_id, lambda books: actions.authenticate_intent(books, call, intent_id, proven=proven)
+        )
 
     async def resend(self, request: Request) -> Response:
         """`{"event": id, "times": n}`: deliver an event again, whatever became of it."""
@@ -98,9 +100,10 @@ class Control:
         self._service.deliverer.send_again(event, times)
         return JSONResponse({"sent": times})
 
-    async def _act(self, work: Callable[[Books], Answer]) -> Response:
-        answer = await self._service.writer.run(work)
-        return Response(answer.body, answer.status, media_type="application/json")
+    async def _act(self, intent_id: str, work: Callable[[Books], Answer]) -> Response:
+        await self._service.writer.run(work)
+        intent = self._service.reads.intent(intent_id)
+        return JSONResponse({"payment_intent": intent_id, "status": intent.status if intent else None})
 
 
 def _guarded(handler: Handler) -> Handler:

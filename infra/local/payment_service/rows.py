@@ -76,7 +76,7 @@ def insert_sql(table: str, columns: Mapping[str, Any]) -> str:
 
 def update_sql(table: str, columns: Mapping[str, Any]) -> str:
     """An UPDATE by id with named parameters; table and columns are our own constants, never input."""
-    changes = ", ".join(f"{name} = :{name}" for name in columns if name != "id")
+    changes = ", ".join(f"{name} = :{name}" for name in columns if name not in {"id", "seq"})
     return f"UPDATE {table} SET {changes} WHERE id = :id"  # noqa: S608
 
 
