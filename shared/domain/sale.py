@@ -215,9 +215,14 @@ def _check_ticket_types(sale: Sale) -> None:
         sale.price(kind).times(MAX_ORDER_QUANTITY)
 
 
+def is_name(text: str) -> bool:
+    """Say whether this can be the id of an event, pool or ticket type."""
+    return _NAME.match(text) is not None
+
+
 def _check_name(text: str, where: str) -> None:
     _check(
-        _NAME.match(text) is not None,
+        is_name(text),
         where,
         "An id has 1 to 64 lower-case letters, digits, `.`, `-` or `_`, and begins and ends with a letter or digit.",
     )

@@ -1,0 +1,61 @@
+"""Staff pause, resume and close a sale."""
+
+from __future__ import annotations
+
+from ingest.audit_trail import Actor, write_audit
+from ingest.parts import Parts
+from shared.domain.errors import AnswerLost, Conflicting, NotFound
+from shared.domain.sale import Sale, SaleStatus, is_name
+from shared.ports import SaleView
+
+# Each further try means that somebody else changed the sale between our read and our write.
+MAX_TRIES = 3
+
+
+def pause_sale(parts: Parts, event_id: str, actor: Actor, *, allocation_too: bool) -> Sale:
+    """Take no more orders, and with `allocation_too` give out no more seats; payment and expiry go on."""
+    return _change(parts, event_id, actor, "pause_sale", SaleStatus.PAUSED, allocation_paused=allocation_too)
+
+
+def resume_sale(parts: Parts, event_id: str, actor: Actor) -> Sale:
+    """Take orders and give out seats again."""
+    return _change(parts, event_id, actor, "resume_sale", SaleStatus.ACTIVE)
+
+
+def close_sale(parts: Parts, event_id: str, actor: Actor) -> Sale:
+    """Take no more orders for good; who is in line is still served while seats last."""
+    return _change(parts, event_id, actor, "close_sale", SaleStatus.CLOSED)
+
+
+def standing_sale(parts: Parts, event_id: str) -> SaleView:
+    """Read a sale past the cache; NotFound before anything a sender wrote becomes part of a key."""
+    if not is_name(event_id):
+        raise NotFound("There is no such event.")
+    return parts.store.get_sale(event_id)
+
+
+def _change(
+    parts: Parts, event_id: str, actor: Actor, action: str, status: SaleStatus, *, allocation_paused: bool = False
+) -> Sale:
+    """Write the change on condition of the version; a repeat that changes nothing is audited all the same.
+
+    The first attempt may have died between the change and its audit entry.
+    """
+    for _ in range(MAX_TRIES):
+        before = standing_sale(parts, event_id).sale
+        after = before.changed(status, allocation_paused=allocation_paused)
+        unchanged = before.status is status and before.allocation_paused == allocation_paused
+        if unchanged:
+            after = before
+        if unchanged or _save(parts, after, seen_version=before.version):
+            write_audit(parts, actor, action, before=before, after=after)
+            parts.sales.forget(event_id)
+            return after
+    raise Conflicting("Somebody else is changing this sale; read it again before deciding.", code="version-conflict")
+
+
+def _save(parts: Parts, sale: Sale, *, seen_version: int) -> bool:
+    try:
+        return parts.store.save_sale(sale, seen_version=seen_version)
+    except AnswerLost:
+        return parts.store.save_sale(sale, seen_version=seen_version)

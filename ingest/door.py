@@ -1,0 +1,76 @@
+"""From one API Gateway event (payload format 2.0) to one answer, on any thread."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from ingest.parts import Parts
+from ingest.problems import problem_of, unexpected_problem
+from ingest.request_body import with_plain_body
+from ingest.resolver import Resolver
+from shared.domain.errors import Refused
+
+CORRELATION_HEADER = "x-correlation-id"
+# What may stand in a log line and in a header without doing harm there.
+_CORRELATION_ID = re.compile(r"[A-Za-z0-9._:=-]{1,128}")
+
+
+class Door:
+    """The whole API as one function of an event. Threads share the parts; each has a resolver of its own."""
+
+    def __init__(self, parts: Parts, register: Callable[[Resolver, Parts], None]) -> None:
+        """Answer with the routes that `register` puts on a resolver."""
+        self._parts = parts
+        self._register = register
+        self._local = threading.local()
+
+    def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+        """Answer one event; never raises."""
+        correlation_id = correlation_of(event)
+        try:
+            answer = self._answer(event, context, correlation_id)
+        except Refused as refusal:
+            answer = _plain(problem_of(refusal, self._parts.ids))
+        except Exception:
+            # The last resort: a sentence instead of the gateway's bare 500.
+            self._parts.logger.exception("request failed", extra={"correlation_id": correlation_id})
+            answer = _plain(unexpected_problem())
+        answer["headers"][CORRELATION_HEADER] = correlation_id
+        answer["headers"]["X-Content-Type-Options"] = "nosniff"
+        return answer
+
+    def _answer(self, event: Mapping[str, Any], context: LambdaContext, correlation_id: str) -> dict[str, Any]:
+        resolver = self.resolver()
+        resolver.correlation_id = correlation_id
+        return resolver.resolve(with_plain_body(event), context)
+
+    def resolver(self) -> Resolver:
+        """Return this thread's resolver, made when it is first needed."""
+        resolver: Resolver | None = getattr(self._local, "resolver", None)
+        if resolver is None:
+            resolver = Resolver(self._parts)
+            self._register(resolver, self._parts)
+            self._local.resolver = resolver
+        return resolver
+
+
+def correlation_of(event: Mapping[str, Any]) -> str:
+    """Return the caller's correlation id where it is harmless, else the gateway's request id."""
+    given = event["headers"].get(CORRELATION_HEADER, "")
+    return given if _CORRELATION_ID.fullmatch(given) else str(event["requestContext"].get("requestId", ""))
+
+
+def _plain(response: Response[str]) -> dict[str, Any]:
+    return {
+        "statusCode": response.status_code,
+        "body": response.body,
+        "isBase64Encoded": False,
+        "headers": dict(response.headers),
+        "cookies": [],
+    }

@@ -1,0 +1,59 @@
+"""The Lambda entry: wires once per process, then hands every event to the door."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from shared.payments.charges import check_chargeable
+
+from ingest.api import register_all
+from ingest.door import Door
+from ingest.parts import Parts, make_parts
+from shared.observability import make_logger
+from shared.settings import read_settings
+from shared.system import SystemClock, SystemIds
+from shared.wiring import open_store
+
+
+class _Wired:
+    """The process's door, made by the first request that needs it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._door: Door | None = None
+
+    def door(self) -> Door:
+        if self._door is None:
+            with self._lock:
+                if self._door is None:
+                    self._door = build_app(_real_parts())
+        return self._door
+
+
+_WIRED = _Wired()
+
+
+def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer one API Gateway event (HTTP API, payload format 2.0); safe on any number of threads."""
+    return _WIRED.door()(event, context)
+
+
+def build_app(parts: Parts) -> Door:
+    """Compose the API over other parts: what tests call."""
+    return Door(parts, register_all)
+
+
+def _real_parts() -> Parts:
+    settings = read_settings()
+    clock, ids = SystemClock(), SystemIds()
+    return make_parts(
+        open_store(settings, clock),
+        clock,
+        ids,
+        processes=settings.ingest_processes,
+        check_chargeable=check_chargeable,
+        logger=make_logger("ingest", settings),
+    )

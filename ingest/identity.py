@@ -1,0 +1,49 @@
+"""Who asks: the claims that the gateway's JWT authorizer has verified, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.errors import NotAllowed, NotAuthenticated
+
+BUY = "buy"
+STAFF_READ = "staff:read"
+STAFF_WRITE = "staff:write"
+SCOPES = (BUY, STAFF_READ, STAFF_WRITE)
+
+# Long enough for every identity provider's subject, short enough to be part of an item's key.
+MAX_SUBJECT_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The token's subject and scopes."""
+
+    subject: str
+    scopes: frozenset[str]
+
+    def require(self, scope: str) -> None:
+        """Raise NotAllowed without the scope. Whoever may write for staff may read for staff."""
+        if not self.has(scope):
+            raise NotAllowed(f"This needs a token with the scope {scope}.")
+
+    def has(self, scope: str) -> bool:
+        """Say whether the token carries the scope."""
+        return scope in self.scopes or (scope == STAFF_READ and STAFF_WRITE in self.scopes)
+
+
+def identify(event: Mapping[str, Any]) -> Identity:
+    """Read `requestContext.authorizer.jwt.claims`; NotAuthenticated when there are none.
+
+    Shape: "Create AWS Lambda proxy integrations for HTTP APIs", payload format 2.0. API Gateway hands every claim
+    over as a string; `scope` holds the scopes with spaces between (RFC 9068).
+    """
+    authorizer = event["requestContext"].get("authorizer") or {}
+    claims = (authorizer.get("jwt") or {}).get("claims") or {}
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 0 < len(subject.encode("utf-8", "replace")) <= MAX_SUBJECT_BYTES:
+        raise NotAuthenticated
+    scopes = claims.get("scope")
+    return Identity(subject, frozenset(scopes.split()) if isinstance(scopes, str) else frozenset())

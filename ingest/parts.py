@@ -1,0 +1,53 @@
+"""What the door is made of: everything from outside, handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aws_lambda_powertools import Logger
+
+from ingest.admission import Admission
+from ingest.health import Health
+from ingest.sale_cache import SaleCache
+from shared.domain.money import Money
+from shared.ports import Clock, Ids, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One process's parts, shared by all its threads.
+
+    `check_chargeable` raises Invalid for a price that the payment service cannot charge exactly.
+    """
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    sales: SaleCache
+    admission: Admission
+    health: Health
+    check_chargeable: Callable[[Money], None]
+    logger: Logger
+
+
+def make_parts(
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    *,
+    processes: int,
+    check_chargeable: Callable[[Money], None],
+    logger: Logger,
+) -> Parts:
+    """Put a process's parts together; `processes` is how many share each sale's budget."""
+    return Parts(
+        store=store,
+        clock=clock,
+        ids=ids,
+        sales=SaleCache(store, clock),
+        admission=Admission(clock, ids, processes=processes),
+        health=Health(store, clock),
+        check_chargeable=check_chargeable,
+        logger=logger,
+    )

@@ -1,0 +1,66 @@
+"""What a buyer may send: strict shapes with bounds, so that nothing unexpected goes any further."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from shared.domain.sale import MAX_ORDER_QUANTITY
+
+MAX_LINES = 5
+MAX_HOLDER_LENGTH = 100
+
+
+def printable(text: str) -> str:
+    """Return the text; ValueError when it is blank or holds control characters, which break lists and receipts."""
+    if not text.strip():
+        raise ValueError("must not be blank")
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise ValueError("must not contain control characters")
+    return text
+
+
+class Strict(BaseModel):
+    """No unknown members, no conversions: `"2"` is not 2, and 2.0 is not 2."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class LineRequest(Strict):
+    """Tickets of one type."""
+
+    ticket_type_id: str = Field(min_length=1, max_length=64, examples=["standing"])
+    quantity: int = Field(ge=1, le=MAX_ORDER_QUANTITY, examples=[2])
+
+
+class OrderRequest(Strict):
+    """An order: what is wanted. Its price is the sale's."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"lines": [{"ticket_type_id": "standing", "quantity": 2}], "payment_method": "pm_card_visa"},
+                {"lines": [{"ticket_type_id": "standing", "quantity": 1}], "holder": "山田 花子"},
+            ]
+        }
+    )
+
+    lines: list[LineRequest] = Field(min_length=1, max_length=MAX_LINES)
+    payment_method: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9_.:-]{1,128}$",
+        description="The payment service's name of the card to charge. Without one the order is paid by hand-off: "
+        "once seats are held, its status carries a client secret.",
+    )
+    holder: Annotated[str, Field(max_length=MAX_HOLDER_LENGTH), AfterValidator(printable)] | None = Field(
+        default=None, description="The name to put on the tickets."
+    )
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the request as understood: member order and spelled-out defaults do not matter."""
+        canonical = json.dumps(self.model_dump(exclude_none=True), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()

@@ -1,0 +1,63 @@
+"""The Powertools resolver, made safe for one instance per thread, with every error as a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestUnsupportedContentType, RequestValidationError
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from ingest.errors import MethodNotAllowed, UnsupportedBody
+from ingest.parts import Parts
+from ingest.problems import problem_of, unexpected_problem, validation_problem
+from ingest.request_body import read_json
+from shared.domain.errors import NotFound, OnsaleError
+
+
+class Resolver(APIGatewayHttpResolver):
+    """One thread's resolver. `correlation_id` is the present request's."""
+
+    correlation_id = ""
+
+    def __init__(self, parts: Parts) -> None:
+        """Take no routes yet; register the handlers of errors."""
+        super().__init__(enable_validation=True, debug=False, json_body_deserializer=read_json)
+        self._ids = parts.ids
+        self._log = parts.logger
+        self.not_found(self._no_route)
+        self.exception_handler(RequestValidationError)(validation_problem)
+        self.exception_handler(RequestUnsupportedContentType)(self._unsupported)
+        self.exception_handler(OnsaleError)(self._refused)
+        self.exception_handler(Exception)(self._unexpected)
+
+    def resolve(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+        """Answer one event.
+
+        Powertools 3.37 keeps the event on the class `BaseRouter`, where the threads would read each other's; an
+        attribute of the instance hides it.
+        """
+        self.current_event = APIGatewayProxyEventV2(dict(event), read_json)
+        return super().resolve(event, context)
+
+    def _no_route(self, _: NotFoundError) -> Response[str]:
+        path = self.current_event.path
+        routes = self._static_routes + self._dynamic_routes
+        allowed = sorted({route.method for route in routes if route.rule.match(path)})
+        return self._refused(MethodNotAllowed(allowed) if allowed else NotFound("There is nothing at this address."))
+
+    def _unsupported(self, _: RequestUnsupportedContentType) -> Response[str]:
+        return self._refused(UnsupportedBody())
+
+    def _refused(self, error: OnsaleError) -> Response[str]:
+        response = problem_of(error, self._ids)
+        if response.status_code == unexpected_problem().status_code:
+            return self._unexpected(error)
+        return response
+
+    def _unexpected(self, error: Exception) -> Response[str]:
+        self._log.error("request failed", exc_info=error, extra={"correlation_id": self.correlation_id})
+        return unexpected_problem()

@@ -1,0 +1,113 @@
+"""What the door knows of its sales: at most one control read per process, sale and second."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from shared.domain.errors import NotFound, Unavailable
+from shared.domain.sale import is_name
+from shared.ports import Clock, ControlStore, SaleView
+
+TTL_S = 1.0
+# While the store is silent a process goes on with what it knew for this long.
+STALE_S = 60.0
+# A view younger than this is served while another request reads; an older one is waited for, unless the store is
+# known to be silent. It bounds how long after a pause a process that was idle may still take an order.
+GRACE_S = 3.0
+MAX_SALES = 1024
+MAX_MISSING = 4096
+_NEVER = float("-inf")
+_NO_EVENT = "There is no such event."
+
+
+@dataclass(slots=True)
+class _Entry:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    view: SaleView | None = None
+    read_at_s: float = _NEVER
+    tried_at_s: float = _NEVER
+    failing: bool = False
+    missing: bool = False
+
+
+class SaleCache:
+    """Sales with their notices, read on demand, each by one request at a time."""
+
+    def __init__(self, store: ControlStore, clock: Clock) -> None:
+        """Start cold."""
+        self._store = store
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._missing: OrderedDict[str, float] = OrderedDict()
+
+    def get(self, event_id: str) -> SaleView:
+        """Return the sale as of at most a second ago; NotFound, or Unavailable when the store was silent too long.
+
+        What cannot be an event's id is not asked for, so nothing a sender writes reaches a key of the store.
+        """
+        if not is_name(event_id):
+            raise NotFound(_NO_EVENT)
+        entry = self._entry(event_id)
+        now_s = self._clock.monotonic_s()
+        if now_s - entry.tried_at_s >= TTL_S or not self._usable(entry, now_s):
+            may_serve_old = self._usable(entry, now_s) and (entry.failing or now_s - entry.read_at_s < GRACE_S)
+            if entry.lock.acquire(blocking=not may_serve_old):
+                try:
+                    self._refresh(event_id, entry)
+                finally:
+                    entry.lock.release()
+        if entry.missing:
+            raise NotFound(_NO_EVENT)
+        view = entry.view
+        if view is None or not self._usable(entry, self._clock.monotonic_s()):
+            raise Unavailable(retry_after_s=TTL_S)
+        return view
+
+    def forget(self, event_id: str) -> None:
+        """Read the sale anew when it is next asked for, because this process changed it."""
+        with self._lock:
+            self._missing.pop(event_id, None)
+            self._entries.pop(event_id, None)
+
+    def _entry(self, event_id: str) -> _Entry:
+        with self._lock:
+            missing_at_s = self._missing.get(event_id)
+            if missing_at_s is not None:
+                if self._clock.monotonic_s() - missing_at_s < TTL_S:
+                    raise NotFound(_NO_EVENT)
+                del self._missing[event_id]
+            entry = self._entries.get(event_id)
+            if entry is None:
+                entry = self._entries[event_id] = _Entry()
+                if len(self._entries) > MAX_SALES:
+                    self._entries.popitem(last=False)
+            self._entries.move_to_end(event_id)
+            return entry
+
+    def _refresh(self, event_id: str, entry: _Entry) -> None:
+        now_s = self._clock.monotonic_s()
+        if now_s - entry.tried_at_s < TTL_S:
+            return
+        entry.tried_at_s = now_s
+        try:
+            entry.view = self._store.get_sale(event_id)
+        except NotFound:
+            entry.missing = True
+            with self._lock:
+                self._entries.pop(event_id, None)
+                self._missing[event_id] = now_s
+                if len(self._missing) > MAX_MISSING:
+                    self._missing.popitem(last=False)
+            return
+        except Unavailable:
+            entry.failing = True
+            return
+        entry.read_at_s = now_s
+        entry.failing = False
+
+    @staticmethod
+    def _usable(entry: _Entry, now_s: float) -> bool:
+        return entry.view is not None and now_s - entry.read_at_s < STALE_S
