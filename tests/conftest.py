@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from infra.local.ministack import ENVIRONMENT, Ministack
 
 OFFLINE_AWS = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -28,5 +31,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def offline_aws() -> None:
     """Replace whatever credentials, profile or endpoint the caller's shell has for the whole run."""
     for name in [name for name in os.environ if name.startswith(("AWS_", "ONSALE_"))]:
-        del os.environ[name]
+        if name != ENVIRONMENT:
+            del os.environ[name]
     os.environ.update(OFFLINE_AWS)
+
+
+@pytest.fixture(scope="session")
+def ministack(offline_aws: None) -> Iterator[str]:
+    """Give the address of one emulator for the whole run; whoever uses it takes a table prefix of their own."""
+    with Ministack() as server:
+        yield server.url

@@ -6,6 +6,7 @@ transactions nor conflicts. Whoever wraps the store repeats, by reason.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,6 @@ CONNECT_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 3.0
 # Threads of one process that call at the same time; more wait for a connection.
 MAX_CONNECTIONS = 32
-# A server on this machine asks for keys but not which.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -49,21 +49,28 @@ Observer = Callable[[Spent], None]
 
 def connect(region: str, endpoint_url: str | None = None) -> DynamoDBClient:
     """Open a client; safe to share between threads."""
-    return _session(region, endpoint_url).client("dynamodb", endpoint_url=endpoint_url, config=_config())
+    local = _is_local(endpoint_url)
+    return _session(region, local=local).client("dynamodb", endpoint_url=endpoint_url, config=_config(local=local))
 
 
 def connect_streams(region: str, endpoint_url: str | None = None) -> DynamoDBStreamsClient:
     """Open a client for the streams."""
-    return _session(region, endpoint_url).client("dynamodbstreams", endpoint_url=endpoint_url, config=_config())
+    local = _is_local(endpoint_url)
+    session = _session(region, local=local)
+    return session.client("dynamodbstreams", endpoint_url=endpoint_url, config=_config(local=local))
 
 
-def _session(region: str, endpoint_url: str | None) -> Session:
-    if endpoint_url is not None and urlsplit(endpoint_url).hostname in _LOOPBACK:
+def _is_local(endpoint_url: str | None) -> bool:
+    return endpoint_url is not None and urlsplit(endpoint_url).hostname in _LOOPBACK
+
+
+def _session(region: str, *, local: bool) -> Session:
+    if local:  # a server on this machine asks for keys but not which
         return Session(aws_access_key_id="local", aws_secret_access_key="local", region_name=region)  # noqa: S106
     return Session(region_name=region)
 
 
-def _config() -> Config:
+def _config(*, local: bool) -> Config:
     return Config(
         retries={"mode": "standard", "total_max_attempts": 1},
         connect_timeout=CONNECT_TIMEOUT_S,
@@ -72,6 +79,8 @@ def _config() -> Config:
         tcp_keepalive=True,
         # Every request is built in this room; checking each against the model costs a third of a call's time.
         parameter_validation=False,
+        # The environment's proxy is for the world outside.
+        proxies={} if local else None,
     )
 
 
@@ -91,17 +100,18 @@ class Calls:
         """Call a writing operation; ConditionFailed when its condition does not hold."""
         return self._call(operation, body, writes=True)
 
-    def transact(self, actions: Sequence[Body], *, token: str | None = None) -> None:
+    def transact(self, actions: Sequence[Body], *, name: Sequence[str] = ()) -> None:
         """Carry out all actions or none; Cancelled, with a verdict for each, when a condition does not hold.
 
-        For ten minutes the service takes a repeated `token` (36 characters at most) for the same transaction, and
-        answers that it is done. Invalid when there are more actions than a transaction takes.
+        For ten minutes the service takes a repeated token for the same transaction, and answers that it is done;
+        `name` is what the token is made of. Invalid when there are more actions than a transaction takes.
         """
         check_actions(len(actions))
         tables = [body["TableName"] for action in actions for body in action.values()]
         request: Body = {"TransactItems": list(actions)}
-        if token is not None:
-            request["ClientRequestToken"] = token
+        if name:
+            # Tokens are one space for all tables of an account and region: theirs are part of the name.
+            request["ClientRequestToken"] = _token([tables[0], *name])
         self._call("transact_write_items", request, writes=True, tables=tables)
 
     def close(self) -> None:
@@ -134,3 +144,8 @@ class Calls:
             total = float(part.get("CapacityUnits", 0))
             if self._observer is not None:
                 self._observer(Spent(operation, part["TableName"], total - sum(indexes.values()), indexes))
+
+
+def _token(parts: Sequence[str]) -> str:
+    """Hash a name to the length that a token may have (36 characters)."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

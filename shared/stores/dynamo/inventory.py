@@ -58,7 +58,7 @@ class Inventory(Base):
     def hold_batch(self, batch: HoldBatch) -> HoldOutcome:
         planned = hold_actions(batch, self._tables)
         try:
-            self._calls.transact([part.action for part in planned], token=f"hold-{batch.op}")
+            self._calls.transact([part.action for part in planned], name=("hold", batch.op))
         except Cancelled as cancelled:
             return hold_outcome(batch.op, planned, cancelled)
         return HoldOutcome(held=True)
@@ -70,7 +70,7 @@ class Inventory(Base):
             key = s.buyer_key(order.key.event_id, order.buyer_id)
             actions.append(s.count_down(self._tables.inventory, key, order.quantity))
         try:
-            self._calls.transact(actions, token=f"release-{order.op}")
+            self._calls.transact(actions, name=("release", order.op))
         except Cancelled as cancelled:
             first = cancelled.verdicts[0]
             cancelled.need(decided=first.failed)
@@ -80,10 +80,10 @@ class Inventory(Base):
         return Saved(order, done=True)
 
     def draw(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
-        return self._move(event_id, pool_id, slice_no, seats, token=f"draw-{op}")
+        return self._move(event_id, pool_id, slice_no, seats, name=("draw", op))
 
     def give_back(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
-        return self._move(event_id, pool_id, slice_no, -seats, token=f"give-{op}")
+        return self._move(event_id, pool_id, slice_no, -seats, name=("give back", op))
 
     def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:
         table = self._tables.inventory
@@ -93,7 +93,7 @@ class Inventory(Base):
             for slice_no in range(sale.pool(pool_id).slices)
         ]
         try:
-            self._calls.transact(actions, token=f"sold-out-{op}")
+            self._calls.transact(actions, name=("sold out", op))
         except Cancelled as cancelled:
             pool = cancelled.verdicts[0]
             cancelled.need(decided=pool.failed)
@@ -108,7 +108,7 @@ class Inventory(Base):
             return _own(failure.item, op)
         return True
 
-    def _move(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, token: str) -> bool:
+    def _move(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, name: tuple[str, str]) -> bool:
         """Move seats from the pool into a slice, or back when negative.
 
         A repeated move is recognised by its token for ten minutes; repeated later it moves as many seats again, which
@@ -120,7 +120,7 @@ class Inventory(Base):
             s.move(table, s.slice_key(event_id, pool_id, slice_no), "unsold", seats),
         ]
         try:
-            self._calls.transact(actions, token=token)
+            self._calls.transact(actions, name=name)
         except Cancelled:
             return False
         return True
