@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,7 +35,7 @@ class Intent:
     amount: Money
     captured_minor: int
     refunded_minor: int
-    client_secret: str | None
+    client_secret: str | None = field(repr=False)
     decline_code: str | None
     order_key: OrderKey | None
     created_at_ms: int
@@ -52,8 +52,12 @@ class IntentPage:
 class PaymentGateway(Protocol):
     """The payment service. Every method may raise `Unavailable`; nothing else than `Intent` is believed."""
 
-    def open_intent(self, key: OrderKey, amount: Money) -> Intent:
-        """Create the order's one intent, never confirmed, or fetch it: repeatable for ever, never a second one."""
+    def open_intent(self, key: OrderKey, amount: Money, *, since_ms: int | None = None) -> Intent:
+        """Create the order's one intent, never confirmed, or fetch it: repeatable for ever, never a second one.
+
+        `since_ms` is when the order could first have asked; None: just now. Payment services forget after a day that
+        they were asked, so past that the order's tag is looked for before anything is created.
+        """
         ...
 
     def pay(self, intent: Intent, *, key: OrderKey, attempt: int, method: str) -> Intent:
