@@ -14,6 +14,7 @@ from shared.ports.control import AuditEntry, ControlStore, Member, Notice, PoolN
 from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
 from shared.ports.orders import Accepted, HintPage, OrderPage, OrderStore, Saved
 from shared.ports.payment import Intent, IntentPage, IntentStatus, PaymentGateway
+from shared.ports.stats import StatsStore
 from shared.ports.system import Clock, Ids
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "PoolNotice",
     "SaleView",
     "Saved",
+    "StatsStore",
     "Store",
     "StreamPage",
     "StreamRecord",

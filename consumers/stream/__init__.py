@@ -1,0 +1,1 @@
+"""The stream of changes in, counts out: each change once, however often it is delivered."""
