@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from shared.payments.charges import check_chargeable
 
 from ingest.api import register_all
 from ingest.door import Door
 from ingest.parts import Parts, make_parts
 from shared.observability import make_logger
+from shared.payments.charges import check_chargeable
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_store
@@ -39,6 +39,11 @@ _WIRED = _Wired()
 def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one API Gateway event (HTTP API, payload format 2.0); safe on any number of threads."""
     return _WIRED.door()(event, context)
+
+
+def warm() -> None:
+    """Wire now instead of with the first request; what is wrong with the settings or the store is raised here."""
+    _WIRED.door()
 
 
 def build_app(parts: Parts) -> Door:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from aws_lambda_powertools import Logger
 
@@ -14,12 +14,17 @@ from shared.domain.money import Money
 from shared.ports import Clock, Ids, Store
 
 
+class ChargeCheck(Protocol):
+    """Knows what the payment service can charge."""
+
+    def __call__(self, price: Money, *, most: int = 1) -> None:
+        """Raise Invalid with the reason when the price, once or `most` times, cannot be charged exactly."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One process's parts, shared by all its threads.
-
-    `check_chargeable` raises Invalid for a price that the payment service cannot charge exactly.
-    """
+    """One process's parts, shared by all its threads."""
 
     store: Store
     clock: Clock
@@ -27,7 +32,7 @@ class Parts:
     sales: SaleCache
     admission: Admission
     health: Health
-    check_chargeable: Callable[[Money], None]
+    check_chargeable: ChargeCheck
     logger: Logger
 
 
@@ -37,7 +42,7 @@ def make_parts(
     ids: Ids,
     *,
     processes: int,
-    check_chargeable: Callable[[Money], None],
+    check_chargeable: ChargeCheck,
     logger: Logger,
 ) -> Parts:
     """Put a process's parts together; `processes` is how many share each sale's budget."""

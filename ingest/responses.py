@@ -20,7 +20,7 @@ _PAYABLE = frozenset({PaymentState.OPEN, PaymentState.DECLINED})
 class Answer(BaseModel):
     """A shape of an answer; members without a value are left out."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
 
 class MoneyAnswer(Answer):

@@ -19,7 +19,7 @@ _WHEN = {
     HTTPStatus.CONFLICT: "The present state does not allow it; `type` says why.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not sent as JSON.",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "The body breaks a rule where `field` says, or the key was used with another body.",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "The body breaks a rule where `field` says, or the key was used for another body.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Too many at once, or the store is silent; repeat after `Retry-After`.",
 }
 _WITH_BODY = (

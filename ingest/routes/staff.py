@@ -143,6 +143,6 @@ def _staff(app: Resolver, scope: str) -> Actor:
 def _check_prices(parts: Parts, body: SaleRequest) -> None:
     for priced in prices_of(body):
         try:
-            parts.check_chargeable(priced.price)
+            parts.check_chargeable(priced.price, most=body.max_per_order)
         except Invalid as error:
             raise Invalid(error.message, field=priced.field, code=error.reason) from None

@@ -1,0 +1,125 @@
+"""API Gateway's part on one machine: an ASGI application that calls the Lambda handler.
+
+Each request becomes an event and is answered by the handler on a thread of a bounded pool, so none waits for another's
+store call; beyond a bounded number in flight the gateway itself answers 503.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from aws_lambda_powertools.event_handler import Response
+
+from infra.local.authorizer import Authorizer
+from infra.local.gateway_event import gateway_event, joined_headers
+from ingest.errors import OverBudget, TooLarge
+from ingest.problems import problem_of
+from ingest.request_body import body_limit
+from shared.domain.errors import Refused
+from shared.ports import Clock, Ids
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
+
+# Requests begun and not yet answered; more would only grow the time that each waits.
+MAX_IN_FLIGHT = 2_000
+
+
+class Gateway:
+    """One process's gateway in front of a handler."""
+
+    def __init__(self, handler: Handler, authorizer: Authorizer, *, clock: Clock, ids: Ids, threads: int) -> None:
+        """Answer with `handler` on `threads` threads."""
+        self._handler = handler
+        self._authorizer = authorizer
+        self._clock = clock
+        self._ids = ids
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="door")
+        self._in_flight = 0
+        self._prefix = ids.random_bytes(6).hex()
+        self._numbers = itertools.count(1)
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI 3); there is nothing to start or stop."""
+        if self._in_flight >= MAX_IN_FLIGHT:
+            await _send(send, self._problem(OverBudget("The server is busy; repeat the same request shortly.")))
+            return
+        self._in_flight += 1
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._in_flight -= 1
+
+    def close(self) -> None:
+        """Let the threads end once what they do is done."""
+        self._pool.shutdown()
+
+    async def _serve(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        headers = joined_headers(scope["headers"])
+        try:
+            body = await _read_body(receive, headers, body_limit(scope["path"]))
+        except TooLarge as refusal:
+            # The rest of the body is not worth reading.
+            await _send(send, self._problem(refusal), close=True)
+            return
+        if body is None:
+            return
+        loop = asyncio.get_running_loop()
+        await _send(send, await loop.run_in_executor(self._pool, self._answer, scope, headers, body))
+
+    def _answer(self, scope: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+        event = gateway_event(
+            scope, body, headers, request_id=f"{self._prefix}-{next(self._numbers)}", now_ms=self._clock.now_ms()
+        )
+        authorization = headers.get("authorization")
+        if authorization is not None:
+            try:
+                claims = self._authorizer.claims(authorization)
+            except Refused as refusal:
+                return self._problem(refusal)
+            event["requestContext"]["authorizer"] = {"jwt": {"claims": claims, "scopes": None}}
+        return self._handler(event, None)
+
+    def _problem(self, error: Refused | OverBudget) -> dict[str, Any]:
+        response: Response[str] = problem_of(error, self._ids)
+        return {"statusCode": response.status_code, "headers": response.headers, "body": response.body}
+
+
+async def _read_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes | None:
+    """Read the body; TooLarge as soon as it is known to be, None when the sender has gone."""
+    declared = headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise TooLarge(f"The body may have {limit} bytes.")
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise TooLarge(f"The body may have {limit} bytes.")
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _send(send: Send, answer: Mapping[str, Any], *, close: bool = False) -> None:
+    text = answer.get("body") or ""
+    body = base64.b64decode(text) if answer.get("isBase64Encoded") else text.encode("utf-8")
+    headers = [
+        (name.lower().encode("latin-1"), str(value).encode("latin-1")) for name, value in answer["headers"].items()
+    ]
+    headers.append((b"content-length", str(len(body)).encode("ascii")))
+    headers.extend((b"set-cookie", cookie.encode("latin-1")) for cookie in answer.get("cookies") or ())
+    if close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": answer["statusCode"], "headers": headers})
+    await send({"type": "http.response.body", "body": body})
