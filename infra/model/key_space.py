@@ -9,7 +9,7 @@ from infra.model.bucket import TokenBucket
 from infra.model.capacity import Capacity, Growth, OnDemand, partitions_for, ready_units
 from infra.model.limits import Assumptions, Limits
 from infra.model.partition import Partition
-from infra.model.position import HASH_SPACE, Position, name_salt
+from infra.model.position import HASH_SPACE, Position, key_hash, name_salt
 from infra.model.reasons import LimitType, Operation, Resource, ThrottlingReason
 
 
@@ -83,6 +83,10 @@ class KeySpace:
                 level = share * self._assumed.burst_level_s
                 shares[id(partition), op] = TokenBucket(share, depth, at_us, level)
         return shares
+
+    def hash_of(self, partition_key: bytes) -> int:
+        """Where a partition key lies in this table or index."""
+        return key_hash(partition_key, self.salt)
 
     def partition_at(self, position: Position) -> Partition:
         """The partition that holds a position."""

@@ -9,7 +9,7 @@ from infra.model.bucket import to_pico
 from infra.model.capacity import Capacity, OnDemand
 from infra.model.key_space import KeySpace
 from infra.model.limits import Assumptions, Limits
-from infra.model.position import Position, key_hash
+from infra.model.position import Position
 from infra.model.reasons import Operation, Resource, ThrottlingReason
 
 
@@ -112,7 +112,7 @@ class PartitionModel:
         reasons: list[tuple[ThrottlingReason, ...]] = []
         for charge in charges:
             space = self._spaces[charge.resource]
-            position = (key_hash(charge.partition_key, space.salt), charge.sort_key)
+            position = (space.hash_of(charge.partition_key), charge.sort_key)
             pico = to_pico(charge.units)
             refused = space.refusals(position, charge.operation, pico, now_us)
             reasons.append(tuple(refused))
@@ -134,5 +134,5 @@ class PartitionModel:
         """
         for charge in charges:
             space = self._spaces[charge.resource]
-            position = (key_hash(charge.partition_key, space.salt), charge.sort_key)
+            position = (space.hash_of(charge.partition_key), charge.sort_key)
             space.give_back(position, charge.operation, to_pico(charge.units))
