@@ -18,6 +18,7 @@ from shared.ports import Clock
 from shared.stores.dynamo.client import Calls, Observer, connect
 from shared.stores.dynamo.errors import ConditionFailed
 from shared.stores.dynamo.expressions import put, query
+from shared.stores.dynamo.tables import Tables
 from shared.stores.stats_codec import (
     pack_counts,
     pack_numbers,
@@ -155,31 +156,7 @@ def open_dynamo_stats(
     prefix: str, *, region: str, endpoint_url: str | None, clock: Clock, observer: Observer | None = None
 ) -> DynamoStats:
     """Open the statistics over a table that exists."""
-    return DynamoStats(connect(region, endpoint_url), stats_table(prefix), clock, observer)
-
-
-def stats_table(prefix: str) -> str:
-    """Return the name of a deployment's table of statistics."""
-    return f"{prefix}-stats"
-
-
-def create_stats_table(client: DynamoDBClient, prefix: str) -> None:
-    """Create the table unless it is there; on AWS a deployment declares it, with `expires_at` as time to live."""
-    name = stats_table(prefix)
-    try:
-        client.create_table(
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-        )
-    except client.exceptions.ResourceInUseException:
-        return
-    client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
-    client.update_time_to_live(TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires_at"})
+    return DynamoStats(connect(region, endpoint_url), Tables(prefix).stats, clock, observer)
 
 
 def _window_pk(length_s: int, stream_shard: str) -> str:

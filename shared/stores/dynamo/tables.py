@@ -1,4 +1,4 @@
-"""The three tables as data: what a deployment declares, and what a local or test run creates."""
+"""The tables as data: what a deployment declares, and what a local or test run creates."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ class Tables:
         """Sales, notices, members and the audit trail."""
         return f"{self.prefix}-control"
 
+    @property
+    def stats(self) -> str:
+        """Counts of the stream, and buyers to slow down; `expires_at` is its time to live on AWS."""
+        return f"{self.prefix}-stats"
+
 
 def table_definitions(tables: Tables) -> list[dict[str, Any]]:
     """Write the tables as `CreateTable` takes them."""
@@ -55,6 +60,7 @@ def table_definitions(tables: Tables) -> list[dict[str, Any]]:
         },
         _table(tables.inventory, "pk"),
         _table(tables.control, "pk", "sk"),
+        _table(tables.stats, "pk", "sk"),
     ]
 
 
