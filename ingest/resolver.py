@@ -19,8 +19,9 @@ from shared.domain.errors import NotFound, OnsaleError
 
 
 class Resolver(APIGatewayHttpResolver):
-    """One thread's resolver. `correlation_id` is the present request's."""
+    """One thread's resolver. `event` and `correlation_id` are the present request's."""
 
+    event: Mapping[str, Any]
     correlation_id = ""
 
     def __init__(self, parts: Parts) -> None:
@@ -40,8 +41,14 @@ class Resolver(APIGatewayHttpResolver):
         Powertools 3.37 keeps the event on the class `BaseRouter`, where the threads would read each other's; an
         attribute of the instance hides it.
         """
+        self.event = event
         self.current_event = APIGatewayProxyEventV2(dict(event), read_json)
         return super().resolve(event, context)
+
+    def header(self, name: str) -> str | None:
+        """Return a header of the present request; the gateway hands names over in lower case."""
+        value: str | None = self.event["headers"].get(name.lower())
+        return value
 
     def _no_route(self, _: NotFoundError) -> Response[str]:
         path = self.current_event.path

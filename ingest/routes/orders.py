@@ -49,12 +49,12 @@ def register(app: Resolver, parts: Parts) -> None:
         ),
     )
     def place(event_id: str, body: OrderRequest) -> Response[str]:
-        identity = identify(app.current_event.raw_event)
+        identity = identify(app.event)
         identity.require(BUY)
         wish = OrderWish(
             event_id=event_id,
             buyer_id=identity.subject,
-            idempotency_key=read_idempotency_key(app.current_event.headers.get(HEADER)),
+            idempotency_key=read_idempotency_key(app.header(HEADER)),
             lines=tuple((line.ticket_type_id, line.quantity) for line in body.lines),
             payment_method=body.payment_method,
             holder=body.holder,
@@ -85,7 +85,7 @@ def register(app: Resolver, parts: Parts) -> None:
         responses=answers({200: (OrderAnswer, "How the order stands.")}, HTTPStatus.NOT_FOUND),
     )
     def read(event_id: str, order_id: str) -> Response[str]:
-        identity = identify(app.current_event.raw_event)
+        identity = identify(app.event)
         order, view = read_order(parts, event_id, order_id, identity)
         return answer(HTTPStatus.OK, _show(parts, order, view, own=order.buyer_id == identity.subject))
 
@@ -104,7 +104,7 @@ def register(app: Resolver, parts: Parts) -> None:
         ),
     )
     def cancel(event_id: str, order_id: str) -> Response[str]:
-        identity = identify(app.current_event.raw_event)
+        identity = identify(app.event)
         identity.require(BUY)
         order, view = cancel_order(parts, event_id, order_id, identity.subject)
         done = order.status is Status.CANCELLED

@@ -135,7 +135,7 @@ def _register_changes(app: Resolver, parts: Parts) -> None:
 
 
 def _staff(app: Resolver, scope: str) -> Actor:
-    identity = identify(app.current_event.raw_event)
+    identity = identify(app.event)
     identity.require(scope)
     return Actor(identity.subject)
 
