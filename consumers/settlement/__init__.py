@@ -1,0 +1,1 @@
+"""Money: how a held order becomes tickets, or gives its seats back."""

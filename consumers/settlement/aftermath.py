@@ -1,0 +1,63 @@
+"""Money matters of an order that has ended: refunds that are owed, and news that comes late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from consumers.settlement.intents import find_intent
+from consumers.settlement.outcome import Outcome, Step
+from consumers.settlement.waits import check_later, without
+from consumers.tools import Tools
+from shared.domain import transitions
+from shared.domain.order import Duty, Order, Payment
+from shared.ports import Intent
+
+
+def settle(tools: Tools, order: Order, due: frozenset[Duty]) -> Step:
+    """Pay back what is owed, or look whether anything is."""
+    if Duty.REFUND in due:
+        return _refund(tools, order)
+    if order.payment.intent_id is None:
+        return _nothing_more(tools, order, order.payment)
+    return _look(tools, order, find_intent(tools.gateway, order))
+
+
+def _refund(tools: Tools, order: Order) -> Step:
+    """Bring what was paid back up to the total that is due; the payment service never goes above it."""
+    payment = order.payment
+    intent = find_intent(tools.gateway, order)
+    if intent.refunded_minor < payment.refund_due_minor:
+        intent = tools.gateway.refund(intent, key=order.key, total_minor=payment.refund_due_minor)
+    now_ms = tools.clock.now_ms()
+    duties = without(order, Duty.REFUND, Duty.CHECK)
+    done = intent.refunded_minor >= payment.refund_due_minor
+    if not done:
+        duties[Duty.REFUND] = check_later(order, tools.ids, now_ms)
+    refunded = transitions.note_payment(order, _seen(payment, intent), duties, op=tools.ids.op_id(), now_ms=now_ms)
+    return Step(refunded, Outcome.REFUNDED if done else Outcome.AWAITED)
+
+
+def _look(tools: Tools, order: Order, intent: Intent) -> Step:
+    """Owe back what was captured beyond what the order is worth now; else there is nothing to do."""
+    payment = _seen(order.payment, intent)
+    surplus = intent.captured_minor - order.owes_minor
+    if surplus <= max(payment.refund_due_minor, intent.refunded_minor):
+        return _nothing_more(tools, order, payment)
+    owed = transitions.owe_refund(order, payment, op=tools.ids.op_id(), now_ms=tools.clock.now_ms(), due_minor=surplus)
+    return Step(owed, Outcome.REFUND_OWED)
+
+
+def _nothing_more(tools: Tools, order: Order, payment: Payment) -> Step:
+    duties = without(order, *(duty for duty in order.duties if duty not in {Duty.FULFIL, Duty.REFUND}))
+    noted = transitions.note_payment(order, payment, duties, op=tools.ids.op_id(), now_ms=tools.clock.now_ms())
+    return Step(noted, Outcome.NOTHING)
+
+
+def _seen(payment: Payment, intent: Intent) -> Payment:
+    """Take over the totals that the payment service shows; they never fall."""
+    return replace(
+        payment,
+        captured_minor=max(payment.captured_minor, intent.captured_minor),
+        refunded_minor=max(payment.refunded_minor, intent.refunded_minor),
+        refund_due_minor=max(payment.refund_due_minor, intent.refunded_minor),
+    )

@@ -1,0 +1,56 @@
+"""What becomes of an order that cannot be settled now: put off, tried again, or set aside for a person."""
+
+from __future__ import annotations
+
+from consumers.settlement.outcome import Outcome, Step
+from consumers.settlement.waits import put_off_until, retry_at, shifted
+from consumers.tools import Tools
+from shared.domain import transitions
+from shared.domain.errors import OnsaleError
+from shared.domain.order import Order
+
+MAX_FAILURES = 8
+# A hold that cannot be closed for so long is a matter for a person.
+UNSETTLED_MS = 24 * 3_600_000
+
+
+class Unsettled(OnsaleError):
+    """The payment has been under way for more than a day and cannot be closed; ask the payment service about it."""
+
+    code = "unsettled"
+
+
+def put_off(tools: Tools, order: Order) -> Step:
+    """Put what is due off while the payment service is silent; that is no failure of the order."""
+    return _delay(tools, order, put_off_until(order, tools.ids, tools.clock.now_ms()), Outcome.PUT_OFF)
+
+
+def fail(tools: Tools, order: Order, error: Exception) -> Step:
+    """Count a failure of the order itself and try again later; after the last one, park it with its error."""
+    if order.failures + 1 >= MAX_FAILURES:
+        return park(tools, order, error)
+    return _delay(tools, order, retry_at(order, tools.ids, tools.clock.now_ms()), Outcome.FAILED)
+
+
+def park(tools: Tools, order: Order, error: Exception) -> Step:
+    """Set the order aside for a person; it keeps its status, seats and money."""
+    text = error.message if isinstance(error, OnsaleError) else f"{type(error).__name__}: {error}"
+    parked = transitions.park(order, op=tools.ids.op_id(), now_ms=tools.clock.now_ms(), error=text)
+    return Step(parked, Outcome.PARKED)
+
+
+def waited_too_long(order: Order, now_ms: int) -> bool:
+    """Say whether the hold is older than anything that a payment service takes."""
+    return now_ms - (order.held_at_ms or order.accepted_at_ms) > UNSETTLED_MS
+
+
+def _delay(tools: Tools, order: Order, at_ms: int, outcome: Outcome) -> Step:
+    now_ms = tools.clock.now_ms()
+    delayed = transitions.delay(
+        order,
+        shifted(order, now_ms, at_ms),
+        op=tools.ids.op_id(),
+        now_ms=now_ms,
+        failed=outcome is Outcome.FAILED,
+    )
+    return Step(delayed, outcome)
