@@ -13,9 +13,14 @@ from ingest.door import Door
 from ingest.parts import Parts, make_parts
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
+from shared.retry import RetryPolicy
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_store
+
+
+# A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
+PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
 
 
 class _Wired:
@@ -55,7 +60,7 @@ def _real_parts() -> Parts:
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
     return make_parts(
-        open_store(settings, clock),
+        open_store(settings, clock, ids, policy=PATIENCE),
         clock,
         ids,
         processes=settings.ingest_processes,

@@ -18,6 +18,11 @@ class SystemClock:
         return time.monotonic()
 
 
+def sleep_s(seconds: float) -> None:
+    """Let the calling thread wait."""
+    time.sleep(seconds)
+
+
 class SystemIds:
     """The operating system's random numbers."""
 

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from shared.ports import Clock, StatsStore, Store
+from shared.ports import Clock, Ids, PaymentGateway, StatsStore, Store
+from shared.retry import Observer, Retrier, RetryPolicy
 from shared.settings import Settings
+from shared.stores.retrying import RetryingStore
+from shared.system import sleep_s
 
 
-def open_store(settings: Settings, clock: Clock) -> Store:
-    """Open the deployment's store; Unavailable or Broken with what to do when that fails."""
+def open_store(
+    settings: Settings, clock: Clock, ids: Ids, *, policy: RetryPolicy | None = None, observe: Observer | None = None
+) -> Store:
+    """Open the deployment's store, which repeats what may be repeated; every attempt is told to `observe`.
+
+    Unavailable or Broken with what to do when it cannot be opened.
+    """
+    retrier = Retrier(clock, ids, sleep_s, policy=policy, observe=observe)
+    return RetryingStore(open_bare_store(settings, clock), retrier)
+
+
+def open_bare_store(settings: Settings, clock: Clock) -> Store:
+    """Open the deployment's store, every call of which is one attempt."""
     if settings.store == "dynamodb":
         # Importing boto3 takes longer than everything else together; one machine does without.
         from shared.stores.dynamo.store import open_store as open_dynamo  # noqa: PLC0415
 
         return open_dynamo(settings.table_prefix, region=settings.region, endpoint_url=settings.dynamodb_url)
-    from shared.stores.sqlite import SqliteStore  # noqa: PLC0415
+    from shared.stores.sqlite import SqliteStore  # noqa: PLC0415 - as above
 
     return SqliteStore(settings.data_dir, clock, table=f"{settings.table_prefix}-orders", region=settings.region)
+
+
+def open_gateway(settings: Settings, clock: Clock) -> PaymentGateway:
+    """Connect to the deployment's payment service; Invalid naming the variable that is missing."""
+    # The door never pays: only workers load the payment library.
+    from shared.payments.connect import connect_gateway  # noqa: PLC0415
+
+    return connect_gateway(settings, clock)
 
 
 def open_stats(settings: Settings, clock: Clock) -> StatsStore:
