@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from consumers.pace import full_jitter, jittered
 from shared.domain.order import Duty, Order
 from shared.ports import Ids
@@ -44,10 +42,15 @@ def without(order: Order, *duties: Duty) -> dict[Duty, int]:
     return {duty: at_ms for duty, at_ms in order.duties.items() if duty not in duties}
 
 
-def shifted(order: Order, now_ms: int, at_ms: int) -> Mapping[Duty, int]:
-    """Put every due duty off to `at_ms`; what waits for somebody outside stays."""
+def shifted(order: Order, now_ms: int, at_ms: int) -> dict[Duty, int]:
+    """Put every due duty off to `at_ms`; what waits for somebody outside stays.
+
+    Nothing is tried before an ending that is put off: a hold that is over is not charged any more.
+    """
+    ending = due_duties(order, now_ms) & {Duty.HOLD_END, Duty.CLOSE}
+    latest_ms = at_ms if ending else now_ms
     return {
-        duty: at_ms if due_ms <= now_ms and duty is not Duty.FULFIL else due_ms for duty, due_ms in order.duties.items()
+        duty: due_ms if duty is Duty.FULFIL or due_ms > latest_ms else at_ms for duty, due_ms in order.duties.items()
     }
 
 
