@@ -18,7 +18,6 @@ from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_store
 
-
 # A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
 
