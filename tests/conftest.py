@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from infra.local.ministack import ENVIRONMENT, Ministack
+from infra.local.ministack import ENVIRONMENT
+from tests.emulators import ministack_url
 
 OFFLINE_AWS = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -37,7 +37,6 @@ def offline_aws() -> None:
 
 
 @pytest.fixture(scope="session")
-def ministack(offline_aws: None) -> Iterator[str]:
+def ministack(offline_aws: None) -> str:
     """Give the address of one emulator for the whole run; whoever uses it takes a table prefix of their own."""
-    with Ministack() as server:
-        yield server.url
+    return ministack_url()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.domain.errors import Throttled
+from shared.stores.limits import MAX_KEYS
 from shared.stores.wire import Item, from_wire, to_wire
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from shared.stores.dynamo.expressions import Body
     from shared.stores.dynamo.tables import Tables
 
-# BatchGetItem, API Reference: keys of one call.
-MAX_KEYS = 100
 # A call may leave keys unread; asked again at once so often, then the caller is told to wait.
 MAX_ROUNDS = 3
 

@@ -10,7 +10,6 @@ from shared.domain.order import Duty, Lane, Status, WorkHint, work_key
 from shared.ports import HoldOutcome
 from shared.stores.dynamo import seats as s
 from shared.stores.dynamo.expressions import update
-from shared.stores.limits import MAX_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +40,6 @@ class Planned:
 
 def hold_actions(batch: HoldBatch, tables: Tables) -> list[Planned]:
     """Write a batch as actions: its orders, then its slices, then its buyers."""
-    if len(batch.orders) > MAX_BATCH:
-        raise ValueError(f"a batch has at most {MAX_BATCH} orders")
     planned = [Planned(_hold(batch, hint, tables.orders), order=hint.key) for hint in batch.orders]
     wanted: Counter[str] = Counter()
     for hint in batch.orders:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from shared.domain.errors import Broken, NotFound
 from shared.ports import HoldOutcome, Saved
 from shared.stores.dynamo import seats as s
-from shared.stores.dynamo.base import MAX_KEYS, Base
+from shared.stores.dynamo.base import Base
 from shared.stores.dynamo.errors import Cancelled, ConditionFailed
 from shared.stores.dynamo.hold import hold_actions, hold_outcome
 from shared.stores.dynamo.orders import lost_race, replacement
+from shared.stores.limits import check_batch, check_buyers
 from shared.stores.wire import Item, from_wire, to_wire
 
 if TYPE_CHECKING:
@@ -49,16 +50,16 @@ class Inventory(Base):
         return state
 
     def buyer_counts(self, event_id: str, buyer_ids: Sequence[str]) -> Mapping[str, int]:
-        if len(buyer_ids) > MAX_KEYS:
-            raise ValueError(f"at most {MAX_KEYS} buyers")
+        check_buyers(buyer_ids)
         keys = {s.buyer_key(event_id, buyer_id)["pk"]: buyer_id for buyer_id in buyer_ids}
         items = self._read_all(self._tables.inventory, [{"pk": pk} for pk in keys])
         return {keys[item["pk"]]: item["taken"] for item in items}
 
     def hold_batch(self, batch: HoldBatch) -> HoldOutcome:
+        check_batch(batch)
         planned = hold_actions(batch, self._tables)
         try:
-            self._calls.transact([part.action for part in planned], name=("hold", batch.op))
+            self._calls.transact([part.action for part in planned], name=("hold", batch.event_id, batch.op))
         except Cancelled as cancelled:
             return hold_outcome(batch.op, planned, cancelled)
         return HoldOutcome(held=True)
@@ -70,7 +71,7 @@ class Inventory(Base):
             key = s.buyer_key(order.key.event_id, order.buyer_id)
             actions.append(s.count_down(self._tables.inventory, key, order.quantity))
         try:
-            self._calls.transact(actions, name=("release", order.op))
+            self._calls.transact(actions, name=("release", order.key.event_id, order.op))
         except Cancelled as cancelled:
             first = cancelled.verdicts[0]
             cancelled.need(decided=first.failed)
@@ -80,10 +81,10 @@ class Inventory(Base):
         return Saved(order, done=True)
 
     def draw(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
-        return self._move(event_id, pool_id, slice_no, seats, name=("draw", op))
+        return self._move(event_id, pool_id, slice_no, seats, name=("draw", event_id, op))
 
     def give_back(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
-        return self._move(event_id, pool_id, slice_no, -seats, name=("give back", op))
+        return self._move(event_id, pool_id, slice_no, -seats, name=("give back", event_id, op))
 
     def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:
         table = self._tables.inventory
@@ -93,7 +94,7 @@ class Inventory(Base):
             for slice_no in range(sale.pool(pool_id).slices)
         ]
         try:
-            self._calls.transact(actions, name=("sold out", op))
+            self._calls.transact(actions, name=("sold out", sale.event_id, op))
         except Cancelled as cancelled:
             pool = cancelled.verdicts[0]
             cancelled.need(decided=pool.failed)
@@ -108,7 +109,7 @@ class Inventory(Base):
             return _own(failure.item, op)
         return True
 
-    def _move(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, name: tuple[str, str]) -> bool:
+    def _move(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, name: tuple[str, ...]) -> bool:
         """Move seats from the pool into a slice, or back when negative.
 
         A repeated move is recognised by its token for ten minutes; repeated later it moves as many seats again, which

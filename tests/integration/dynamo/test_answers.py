@@ -271,7 +271,7 @@ def test_an_empty_page_with_a_continuation_is_not_the_end(scripted: Bench) -> No
 
 def test_a_batch_beyond_a_transaction_is_refused_before_it_is_sent(scripted: Bench) -> None:
     """A transaction takes 100 actions: what has more never leaves."""
-    with pytest.raises(ValueError, match="49"):
+    with pytest.raises(Invalid, match="49"):
         scripted.store.hold_batch(_batch(*range(50)))
 
     assert not scripted.road.requests
