@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shared.ports import ChangeLog, Clock, Store
+from shared.retry import Retrier, RetryPolicy
+from shared.stores.faults import Chance, Fault, FaultyStore
+from shared.stores.retrying import RetryingStore
 from shared.stores.sqlite import SqliteStore
+from tests.fakes.system import FakeClock, SeededIds
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,16 @@ class StoreKind:
     """One store under test.
 
     `remembers_moves` is False where a repeated `draw` or `give_back` counts twice (an emulator without client
-    tokens); `parallel` is False where an emulator itself is wrong under threads.
+    tokens); `parallel` is False where an emulator itself is wrong under threads, `measures` where it is wrong about
+    the size of an item; `examples` counts the random sales.
     """
 
     name: str
     open: Opener
     remembers_moves: bool = True
     parallel: bool = True
+    measures: bool = True
+    examples: int = 30
 
 
 @contextmanager
@@ -50,3 +57,33 @@ def sqlite_memory(_folder: Path, clock: Clock) -> Iterator[OpenStore]:
     store = SqliteStore(None, clock)
     yield OpenStore(store, store)
     store.close()
+
+
+# A call in five goes wrong. What an index shows late has tests of its own: here every page is to be exact.
+RATES = {
+    Fault.THROTTLED: 0.05,
+    Fault.CONTENDED: 0.04,
+    Fault.UNAVAILABLE: 0.02,
+    Fault.LOST_BEFORE: 0.02,
+    Fault.LOST_AFTER: 0.07,
+    Fault.SHORT_PAGE: 0.1,
+    Fault.EMPTY_PAGE: 0.05,
+}
+PATIENT = RetryPolicy(
+    budget=1_000_000, tries=dict.fromkeys(("throttled", "contended", "unavailable", "answer-lost"), 50)
+)
+
+
+def under_faults(kind: StoreKind) -> StoreKind:
+    """Return the same kind behind a wrapper that fails and one that repeats: together they are to be as good."""
+
+    @contextmanager
+    def opened(folder: Path, clock: Clock) -> Iterator[OpenStore]:
+        with kind.open(folder, clock) as inner:
+            ids = SeededIds(4)
+            still = FakeClock()
+            faulty = FaultyStore(inner.store, Chance(ids, RATES))
+            retrier = Retrier(still, ids, still.advance, policy=replace(PATIENT, deadline_s=1e9))
+            yield OpenStore(RetryingStore(faulty, retrier), inner.log)
+
+    return replace(kind, name=f"{kind.name}-faults", open=opened)

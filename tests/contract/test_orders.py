@@ -49,7 +49,7 @@ def full_order() -> Order:
     )
 
 
-@pytest.mark.parametrize("order", [make_order(), full_order()], ids=["plain", "full"])
+@pytest.mark.parametrize("order", [make_order(op="op-1"), full_order()], ids=["plain", "full"])
 def test_an_accepted_order_is_read_back_as_it_was(store: Store, order: Order) -> None:
     """Every field comes back, and the answer says that this call stored it."""
     answer = store.accept(order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from shared.domain.order import Duty, Lane, Reason
 from shared.domain.times import MAX_TIME_MS
 from shared.ports import Store
 from tests.builders import make_order
+from tests.contract.kinds import StoreKind
 from tests.contract.steps import all_due, all_orders, batch_of, hint, order_on, sale_of
 
 
@@ -45,11 +47,11 @@ def test_what_is_due_later_does_not_show(store: Store) -> None:
     assert [found.at_ms for found in all_due(store, 0, Lane.LINE, until_ms=101)] == [100, 101]
 
 
-def test_a_thousand_equal_times_page_without_loss(store: Store) -> None:
+def test_a_thousand_equal_times_page_without_loss(store: Store, kind: StoreKind) -> None:
     """Q5: each order comes once, ties in the order of ids, whatever the page's size."""
     ids = [f"order-{number:04d}" for number in range(1_000)]
-    for order_id in ids:
-        store.accept(order_on(0, order_id, at_ms=5_000))
+    with ThreadPoolExecutor(16 if kind.parallel else 1) as pool:
+        list(pool.map(lambda order_id: store.accept(order_on(0, order_id, at_ms=5_000)), ids))
 
     assert [found.key.order_id for found in all_due(store, 0, Lane.LINE, page=150)] == ids
 

@@ -1,0 +1,178 @@
+"""Grouped writes: neighbours in one transaction, each with its own fate."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from shared.domain.errors import AnswerLost, Broken, Contended
+from shared.stores.sqlite.group_commit import GroupCommit
+
+
+class Table:
+    """A file with one table, written by the group commit under test and read by a connection of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = self.connect(path)
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)")
+        self.reader = self.connect(path)
+        self.statements: list[str] = []
+        self.group = GroupCommit(self.connection, "the file")
+
+    def connect(self, path: Path) -> sqlite3.Connection:
+        return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+
+    def rows(self) -> list[int]:
+        return [n for (n,) in self.reader.execute("SELECT n FROM t ORDER BY n")]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    """Open the table."""
+    table = Table(tmp_path / "db")
+    yield table
+    table.connection.close()
+    table.reader.close()
+
+
+def insert(n: int) -> Callable[[sqlite3.Connection], int]:
+    """Write a job that inserts `n` and answers with it."""
+
+    def job(connection: sqlite3.Connection) -> int:
+        connection.execute("INSERT INTO t VALUES (?)", (n,))
+        return n
+
+    return job
+
+
+def failing(n: int) -> Callable[[sqlite3.Connection], int]:
+    """Write a job that inserts `n` and then fails by its own rule."""
+
+    def job(connection: sqlite3.Connection) -> int:
+        connection.execute("INSERT INTO t VALUES (?)", (n,))
+        raise ValueError(f"not {n}")
+
+    return job
+
+
+def run_as_one_group(table: Table, jobs: list[Callable[[sqlite3.Connection], int]]) -> list[Future[int]]:
+    """Let a first job hold the lead until all others wait, so that they are carried out together."""
+    table.connection.set_trace_callback(table.statements.append)
+
+    def wait_for_all(_connection: sqlite3.Connection) -> int:
+        while len(table.group._waiting) < len(jobs):
+            threading.Event().wait(0.001)
+        return 0
+
+    with ThreadPoolExecutor(len(jobs) + 1) as pool:
+        first = pool.submit(table.group.run, wait_for_all)
+        while not table.group._led:
+            threading.Event().wait(0.001)
+        others = [pool.submit(table.group.run, job) for job in jobs]
+        first.result()
+    return others
+
+
+def test_jobs_that_come_together_share_a_transaction(table: Table) -> None:
+    """One commit for all that waited, and each has its own answer."""
+    answers = run_as_one_group(table, [insert(n) for n in range(5)])
+
+    assert sorted(answer.result() for answer in answers) == [0, 1, 2, 3, 4]
+    assert table.rows() == [0, 1, 2, 3, 4]
+    assert table.statements.count("COMMIT") == 2
+
+
+def test_a_failing_job_does_not_hurt_its_neighbours(table: Table) -> None:
+    """Its own writes are undone and its error is its own thread's."""
+    answers = run_as_one_group(table, [insert(1), failing(2), insert(3), insert(1), insert(4)])
+
+    errors = [answer.exception() for answer in answers]
+    assert isinstance(errors[1], ValueError)
+    assert sum(isinstance(error, Broken) for error in errors) == 1
+    assert errors.count(None) == 3
+    assert table.rows() == [1, 3, 4]
+
+
+def test_a_lonely_failing_job_leaves_nothing(table: Table) -> None:
+    """Alone it is undone as a whole, and the next one goes on."""
+    with pytest.raises(ValueError, match="not 1"):
+        table.group.run(failing(1))
+
+    assert table.group.run(insert(2)) == 2
+    assert table.rows() == [2]
+
+
+def test_another_programs_lock_is_contention(table: Table) -> None:
+    """Nothing was applied, and the same job may be repeated."""
+    table.reader.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Contended):
+        table.group.run(insert(1))
+    table.reader.execute("ROLLBACK")
+
+    assert table.group.run(insert(1)) == 1
+
+
+def test_a_transaction_given_up_by_the_database_fails_for_all(table: Table) -> None:
+    """When a job loses the whole transaction, no neighbour is told that its work is done."""
+
+    def give_up(connection: sqlite3.Connection) -> int:
+        connection.execute("ROLLBACK")
+        raise sqlite3.OperationalError("disk I/O error")
+
+    answers = run_as_one_group(table, [insert(1), give_up, insert(2)])
+
+    assert all(answer.exception() is not None for answer in answers)
+    assert table.rows() == []
+
+
+class NoCommit:
+    """A connection whose disk fails at the commit."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.inner = connection
+
+    def execute(self, statement: str) -> object:
+        if statement == "COMMIT":
+            raise sqlite3.OperationalError("disk I/O error")
+        return self.inner.execute(statement)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.inner.in_transaction
+
+
+def test_a_failed_commit_is_an_answer_lost(table: Table) -> None:
+    """Whether it is durable is not known, so the caller is to repeat the same operation."""
+    group = GroupCommit(NoCommit(table.connection), "the file")  # type: ignore[arg-type]
+
+    with pytest.raises(AnswerLost):
+        group.run(lambda _connection: 1)
+    assert not table.connection.in_transaction
+
+
+def test_an_interrupted_leader_leaves_the_lead_to_others(table: Table) -> None:
+    """Ctrl-C in the middle undoes the group; its neighbours are told, and the next job is carried out."""
+
+    def interrupted(_connection: sqlite3.Connection) -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        table.group.run(interrupted)
+
+    assert table.group.run(insert(2)) == 2
+    assert table.rows() == [2]
+
+
+def test_many_threads_all_get_their_own_answers(table: Table) -> None:
+    """A rush of jobs is carried out once each."""
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda n: table.group.run(insert(n)), range(500)))
+
+    assert answers == list(range(500))
+    assert table.rows() == answers
