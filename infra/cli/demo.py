@@ -1,0 +1,82 @@
+"""`onsale demo`: a whole sale in one command."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from infra.cli.exits import BROKEN
+from infra.cli.talk import console, put_json, put_table, say
+from infra.cli.up import Store, StoreName, Workers
+from infra.cli.where import AsJson
+
+DEMO_DATA = Path(".onsale/demo")
+
+
+def demo(
+    buyers: Annotated[int, typer.Option(min=1, max=100_000, help="How many buyers press.")] = 2000,
+    seats: Annotated[int | None, typer.Option(min=1, help="Seats on sale; two for five buyers without it.")] = None,
+    shards: Annotated[int, typer.Option(min=1, max=256, help="Shards of the order buffer.")] = 8,
+    slices: Annotated[int, typer.Option(min=1, max=64, help="Slices of the pool, at most seats / 500.")] = 1,
+    workers: Workers = 2,
+    party_max: Annotated[int, typer.Option(min=1, max=50, help="Largest party; 1 means single seats only.")] = 4,
+    calm: Annotated[bool, typer.Option("--calm", help="No declines, nobody vanishes or cancels.")] = False,
+    store: Store = StoreName.SQLITE,
+    seed: Annotated[int | None, typer.Option(help="Makes the crowd repeatable; drawn without it.")] = None,
+    kill_workers: Annotated[
+        bool, typer.Option("--kill-workers", help="SIGKILL workers, again and again, while the sale runs.")
+    ] = False,
+    hold_ttl_s: Annotated[int | None, typer.Option(min=1, help="How long seats are held, in seconds.")] = None,
+    data: Annotated[
+        Path, typer.Option(help="Folder of the run, emptied first; it stays for `onsale verify`.")
+    ] = DEMO_DATA,
+    as_json: AsJson = False,
+) -> None:
+    """Open a sale, send a stampede at it over HTTP, drain, close, verify, report.
+
+    Buyers come from separate processes: some send twice, some cards are declined, some pay by hand, some vanish or
+    cancel, parties are of different size. Every figure is counted from receipts, stored orders, inventory and the
+    payment service's books. Exit code 6 when an invariant is false.
+
+    Examples: onsale demo · onsale demo --buyers 5000 --seats 1000 --kill-workers --json
+    """
+    from infra.demo.options import DemoOptions
+    from infra.demo.report import demo_report, is_broken
+    from infra.demo.run import run_demo
+    from infra.local.data_folder import empty_folder
+
+    options = DemoOptions(
+        data=data,
+        buyers=buyers,
+        seats=seats,
+        shards=shards,
+        slices=slices,
+        workers=workers,
+        party_max=party_max,
+        calm=calm,
+        store=str(store),
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        kill_workers=kill_workers,
+        hold_ttl_s=hold_ttl_s,
+    )
+    empty_folder(data)
+    course = run_demo(options, console())
+    report = demo_report(options, course)
+    if as_json:
+        put_json(report)
+    else:
+        _put(report)
+    say(f"Kept in {data}: receipts.jsonl, the store, the books, the logs.")
+    if is_broken(course):
+        raise typer.Exit(BROKEN)
+
+
+def _put(report: dict[str, Any]) -> None:
+    figures = {name: value for name, value in report.items() if isinstance(value, int | float)}
+    put_table(("", ""), figures.items(), title="What became of the sale")
+    rows = [(name, truth, report["because"][name]) for name, truth in report["invariants"].items()]
+    put_table(("", "", ""), rows, title="What must always hold")
+    put_table(("", "s"), report["seconds"].items(), title="How long it took")

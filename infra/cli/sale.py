@@ -1,0 +1,170 @@
+"""`onsale sale`: staff's side of a sale, over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from infra.cli.exits import EPILOG, Usage
+from infra.cli.talk import put_facts, put_json, put_table, say
+from infra.cli.where import DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url, find_api
+
+app = typer.Typer(
+    help="Define, show, pause, resume and close sales.",
+    no_args_is_help=True,
+    epilog=EPILOG,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+STAFF = "staff-cli"
+Event = Annotated[str, typer.Argument(metavar="EVENT", help="Id of the event.")]
+
+
+def _call(
+    url: str | None, data: Path, token: str | None, method: str, path: str, body: object = None
+) -> dict[str, Any]:
+    api = find_api(url, data, token, subject=STAFF, scopes=STAFF_SCOPES)
+    return api.call(method, f"/v1/staff/sales{path}", body=body)[1]
+
+
+@app.command(epilog=f"Example: onsale sale create gig --seats 1000 --price 25.00\n\n{EPILOG}")
+def create(
+    event: Annotated[str | None, typer.Argument(metavar="EVENT", help="Id of the event.")] = None,
+    name: Annotated[str | None, typer.Option(help="Its name; the id without one.")] = None,
+    seats: Annotated[int, typer.Option(min=1, help="Seats of its one pool.")] = 1000,
+    price: Annotated[str, typer.Option(help="Price of a ticket, exact decimal text.")] = "25.00",
+    currency: Annotated[str, typer.Option(help="ISO 4217 code.")] = "EUR",
+    opens_at: Annotated[str | None, typer.Option(help="RFC 3339 time with offset; now without one.")] = None,
+    closes_at: Annotated[str | None, typer.Option(help="RFC 3339 time with offset; a week after opening.")] = None,
+    shards: Annotated[int, typer.Option(min=1, help="Shards of the order buffer.")] = 16,
+    slices: Annotated[int, typer.Option(min=1, help="Slices of the pool.")] = 1,
+    hold_ttl_s: Annotated[int, typer.Option(min=1, help="How long seats are held for payment, in seconds.")] = 600,
+    max_per_order: Annotated[int, typer.Option(min=1, help="Most tickets in one order.")] = 10,
+    max_per_buyer: Annotated[int | None, typer.Option(min=1, help="Most tickets of one buyer.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A whole definition as JSON instead: several pools and ticket types.")
+    ] = None,
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Define a sale: one pool and one ticket type by options, or a whole definition from --file."""
+    if file is not None:
+        definition = _read(file)
+    elif event is not None:
+        from infra.local.sale_definition import one_pool_sale
+
+        definition = one_pool_sale(
+            event,
+            name=name,
+            seats=seats,
+            price=price,
+            currency=currency,
+            opens_at=opens_at,
+            closes_at=closes_at,
+            shards=shards,
+            slices=slices,
+            hold_ttl_s=hold_ttl_s,
+            max_per_order=max_per_order,
+            max_per_buyer=max_per_buyer,
+        )
+    else:
+        raise Usage("Name the event, or a whole definition with --file.")
+    sale = _call(url, data, token, "POST", "", definition)
+    say(f"The sale {sale['event_id']} stands; it opens at {sale['opens_at']}.")
+    _show(sale, as_json=as_json)
+
+
+@app.command(epilog=f"Example: onsale sale show gig --json\n\n{EPILOG}")
+def show(
+    event: Event, url: Url = None, data: Data = DEFAULT_DATA, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Show a sale with the counts of its seats."""
+    _show(_call(url, data, token, "GET", f"/{event}"), as_json=as_json)
+
+
+@app.command("list", epilog=f"Example: onsale sale list\n\n{EPILOG}")
+def list_all(url: Url = None, data: Data = DEFAULT_DATA, token: Token = None, as_json: AsJson = False) -> None:
+    """List all sales."""
+    sales = _call(url, data, token, "GET", "")["sales"]
+    if as_json:
+        put_json(sales)
+        return
+    put_table(
+        ("event", "name", "status", "opens", "closes", "seats"),
+        [
+            (
+                sale["event_id"],
+                sale["name"],
+                sale["status"],
+                sale["opens_at"],
+                sale["closes_at"],
+                sum(pool["capacity"] for pool in sale["pools"]),
+            )
+            for sale in sales
+        ],
+    )
+
+
+@app.command(epilog=f"Example: onsale sale pause gig --all\n\n{EPILOG}")
+def pause(
+    event: Event,
+    everything: Annotated[bool, typer.Option("--all", help="Stop giving out seats as well.")] = False,
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take no more orders for now; payment, expiry and refunds always go on."""
+    _show(_call(url, data, token, "POST", f"/{event}/pause", {"all": everything}), as_json=as_json)
+
+
+@app.command(epilog=f"Example: onsale sale resume gig\n\n{EPILOG}")
+def resume(
+    event: Event, url: Url = None, data: Data = DEFAULT_DATA, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Take orders again."""
+    _show(_call(url, data, token, "POST", f"/{event}/resume"), as_json=as_json)
+
+
+@app.command(epilog=f"Example: onsale sale close gig\n\n{EPILOG}")
+def close(
+    event: Event, url: Url = None, data: Data = DEFAULT_DATA, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Take no more orders for good; the line is brought to its end."""
+    _show(_call(url, data, token, "POST", f"/{event}/close"), as_json=as_json)
+
+
+def _read(file: Path) -> object:
+    import json
+
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Usage(f"{file} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise Usage(f"{file} is not JSON: {error}.") from None
+
+
+def _show(sale: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        put_json(sale)
+        return
+    put_facts({name: value for name, value in sale.items() if not isinstance(value, list | dict)})
+    put_table(
+        ("pool", "seats", "slices", "unassigned", "unsold", "taken", "withheld"),
+        [
+            [pool.get(name) for name in ("pool_id", "capacity", "slices", "unassigned", "unsold", "taken", "withheld")]
+            for pool in sale["pools"]
+        ],
+    )
+    put_table(
+        ("ticket type", "name", "pool", "price"),
+        [
+            (kind["ticket_type_id"], kind["name"], kind["pool_id"], kind["price"]["text"])
+            for kind in sale["ticket_types"]
+        ],
+    )

@@ -1,0 +1,49 @@
+"""What a person reads on stderr, and what a program reads on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cache
+def console() -> Console:
+    """Return the console on stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """Say a sentence to the person, never to the program."""
+    console().print(text, markup=False, soft_wrap=True)
+
+
+def put_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+    """Write data for a program."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def put_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+    """Write a table for a person, on stdout, for it is the data asked for."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def put_facts(facts: dict[str, Any], *, title: str | None = None) -> None:
+    """Write names and values, one a line, without those that are absent."""
+    put_table(("", ""), [(name, value) for name, value in facts.items() if value is not None], title=title)

@@ -1,0 +1,108 @@
+"""`onsale up`: the whole system on one machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infra.cli.talk import put_json, say
+from infra.cli.where import DEFAULT_DATA, AsJson, Data
+
+if TYPE_CHECKING:
+    from infra.local.system import System
+
+DEMO_EVENT = "demo"
+LOOK_EVERY_S = 0.2
+
+
+class StoreName(StrEnum):
+    """Which store."""
+
+    SQLITE = "sqlite"
+    DYNAMODB = "dynamodb"
+
+
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")]
+Store = Annotated[StoreName, typer.Option(help="sqlite, or dynamodb on this machine (ministack).")]
+
+
+def up(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API; 0 takes a free one.")] = 8000,
+    payment_port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the payment service.")] = 0,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    workers: Workers = 2,
+    store: Store = StoreName.SQLITE,
+    data: Data = DEFAULT_DATA,
+    with_demo_sale: Annotated[
+        bool, typer.Option("--with-demo-sale/--without-demo-sale", help="Open a sale when there is none.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Start API, workers, payment service and change pump; supervise them until Ctrl-C.
+
+    Prints the addresses and a curl that buys a ticket. A part that falls is started again.
+
+    Examples: onsale up · onsale up --port 0 --data /tmp/shop --store dynamodb
+    """
+    from infra.local.system import Plan, System
+
+    plan = Plan(data, str(store), workers, host, port, payment_port)
+    stopping: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda got, _frame: stopping.append(got))
+    with System(plan, say) as system:
+        _introduce(system, with_demo_sale=with_demo_sale, as_json=as_json)
+        while not stopping:
+            time.sleep(LOOK_EVERY_S)
+            system.supervise()
+        say("Stopping.")
+
+
+def _introduce(system: System, *, with_demo_sale: bool, as_json: bool) -> None:
+    from infra.cli.api import Api
+    from infra.cli.where import STAFF_SCOPES
+    from infra.local.curl import buying_curl
+    from infra.local.minting import mint
+    from infra.local.sale_definition import one_pool_sale
+
+    running, data = system.running, system.plan.data
+    if running is None:
+        return
+    api = Api(running.url, mint(data, "staff-up", STAFF_SCOPES))
+    sales = api.call("GET", "/v1/staff/sales")[1]["sales"]
+    if not sales and with_demo_sale:
+        definition = one_pool_sale(DEMO_EVENT, name="The Demo", seats=1000)
+        sales = [api.call("POST", "/v1/staff/sales", body=definition)[1]]
+    curl = None
+    if sales:
+        curl = buying_curl(running.url, sales[0]["event_id"], sales[0]["ticket_types"][0]["ticket_type_id"], data)
+    say(f"API               {running.url}  (routes: {running.url}/docs)")
+    say(f"Payment service   {running.payment_url}")
+    say(f"Data and logs     {data.resolve()}")
+    say(f"Processes         {', '.join(f'{child.name} {child.pid}' for child in system.children)}")
+    if curl is not None:
+        say(f"\nBuy a ticket:\n\n{curl}\n")
+    say("Ctrl-C stops everything.")
+    if as_json:
+        put_json(
+            {
+                "url": running.url,
+                "payment_url": running.payment_url,
+                "data": str(data.resolve()),
+                "store": running.store,
+                "pids": {child.name: child.pid for child in system.children},
+                "sales": [sale["event_id"] for sale in sales],
+                "curl": curl,
+            }
+        )
+        _flush()
+
+
+def _flush() -> None:
+    import sys
+
+    sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""A whole sale in one command: opened, stormed, drained, closed, verified, reported."""

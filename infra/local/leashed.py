@@ -1,0 +1,47 @@
+"""Runs a module as a child that ends when its parent does: `python -m infra.local.leashed MODULE ARGUMENTS…`.
+
+On Linux the kernel sends the signal (prctl(2), PR_SET_PDEATHSIG), even if the parent is killed outright; elsewhere a
+thread looks once a second whether the parent is still the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+
+_PR_SET_PDEATHSIG = 1
+_LOOK_EVERY_S = 1.0
+
+
+def hold_on_to_parent(parent: int) -> None:
+    """Arrange for this process to end with `parent`."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    # The parent may have gone before the leash was on.
+    if os.getppid() != parent:
+        sys.exit(0)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY_S)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Put the leash on, then be the module."""
+    hold_on_to_parent(int(os.environ.pop("ONSALE_PARENT")))
+    module = sys.argv[1]
+    sys.argv = sys.argv[1:]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The change pump of one machine: what the event source mapping between a stream and a Lambda function is on AWS.
+
+`python -m infra.local.pump` reads the store's change log, every stream shard from where it left off, and hands batches
+to the very handler that AWS calls, in the same shape, honouring `batchItemFailures`. Source: "Using AWS Lambda with
+Amazon DynamoDB" (batches, partial failures, tumbling windows).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shared.domain.errors import OnsaleError, Unavailable
+from shared.ports import ChangeLog, StreamRecord
+
+BATCH = 500
+IDLE_S = 0.1
+# A record that fails this often is written to the file of failed ones and passed, as the mapping's limits on AWS do.
+MAX_TRIES = 10
+FIRST_WAIT_S = 0.1
+LONGEST_WAIT_S = 5.0
+ENDED = "ended"
+
+Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any] | None]
+
+
+@dataclass(slots=True)
+class Lane:
+    """How far one stream shard has come: its cursor, and what of the last page is still to be handed over."""
+
+    name: str
+    cursor: str | None = None
+    following: str | None = None
+    pending: list[StreamRecord] = field(default_factory=list)
+    tries: int = 0
+    not_before_s: float = 0.0
+    ended: bool = False
+
+
+class Pump:
+    """Moves records from a change log to a handler, at least once each, in order within a stream shard.
+
+    `cursors` and `failed` are files: where each stream shard has come to, and the records that were given up.
+    """
+
+    def __init__(
+        self,
+        log: ChangeLog,
+        handler: Handler,
+        *,
+        cursors: Path,
+        failed: Path,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._log = log
+        self._handler = handler
+        self._cursors = cursors
+        self._failed = failed
+        self._monotonic_s = monotonic_s
+        self._lanes: dict[str, Lane] = {}
+        self._saved: dict[str, str] = json.loads(cursors.read_text()) if cursors.exists() else {}
+
+    def step(self) -> int:
+        """Give every stream shard one turn; return how many records were handed over."""
+        moved = 0
+        for name in self._log.stream_shards():
+            lane = self._lanes.setdefault(name, self._resume(name))
+            if not lane.ended and self._monotonic_s() >= lane.not_before_s:
+                moved += self._turn(lane)
+        self._save()
+        return moved
+
+    def _resume(self, name: str) -> Lane:
+        cursor = self._saved.get(name)
+        return Lane(name, ended=True) if cursor == ENDED else Lane(name, cursor=cursor)
+
+    def _turn(self, lane: Lane) -> int:
+        if not lane.pending:
+            page = self._log.read_changes(lane.name, cursor=lane.cursor, limit=BATCH)
+            lane.pending, lane.following = list(page.records), page.cursor
+        before = len(lane.pending)
+        if lane.pending:
+            self._hand_over(lane)
+        if not lane.pending:
+            lane.cursor, lane.ended, lane.tries = lane.following, lane.following is None, 0
+        return before - len(lane.pending)
+
+    def _hand_over(self, lane: Lane) -> None:
+        """Call the handler; from the lowest failed record on everything comes again."""
+        event = {"Records": lane.pending, "shardId": lane.name, "state": {}}
+        try:
+            answer = self._handler(event, None) or {}
+            failures = [failure["itemIdentifier"] for failure in answer.get("batchItemFailures", ())]
+        except Exception as error:  # noqa: BLE001 - whatever the handler raises, the whole batch comes again
+            _say(f"The stream handler failed: {error!r}.")
+            failures = [None]
+        first = _lowest(lane.pending, failures)
+        if first > 0:
+            lane.tries = 0
+        lane.pending = lane.pending[first:]
+        if lane.pending:
+            self._put_off(lane)
+
+    def _put_off(self, lane: Lane) -> None:
+        lane.tries += 1
+        if lane.tries >= MAX_TRIES:
+            with self._failed.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"shardId": lane.name, "record": lane.pending[0]}, default=str) + "\n")
+            _say(f"A record of {lane.name} failed {MAX_TRIES} times; it was set aside in {self._failed}.")
+            lane.pending, lane.tries = lane.pending[1:], 0
+        wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**lane.tries)
+        lane.not_before_s = self._monotonic_s() + wait_s
+
+    def _save(self) -> None:
+        """Keep the cursors; what was handed over since the last save may come again after a crash."""
+        cursors = {
+            lane.name: ENDED if lane.ended else lane.cursor
+            for lane in self._lanes.values()
+            if lane.ended or lane.cursor
+        }
+        if cursors != self._saved:
+            beside = self._cursors.with_suffix(".new")
+            beside.write_text(json.dumps(cursors))
+            beside.replace(self._cursors)
+            self._saved = {name: cursor for name, cursor in cursors.items() if cursor is not None}
+
+
+def _lowest(records: list[StreamRecord], failures: list[str | None]) -> int:
+    """Return the index of the first record that failed; an unknown or empty name means the whole batch."""
+    if not failures:
+        return len(records)
+    numbers = [record.get("dynamodb", {}).get("SequenceNumber") for record in records]
+    return min(numbers.index(failure) if failure in numbers else 0 for failure in failures)
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(sentence + "\n")
+    sys.stderr.flush()
+
+
+def main() -> None:
+    """Pump until told to stop."""
+    from consumers.stream.handler import handler  # noqa: PLC0415 - it opens its store when imported
+    from infra.local.parts import open_change_log  # noqa: PLC0415
+    from shared.settings import read_settings  # noqa: PLC0415
+
+    settings = read_settings()
+    folder = Path(settings.data_dir)
+    stopping: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda got, _frame: stopping.append(got))
+    pump = Pump(
+        open_change_log(settings), handler, cursors=folder / "pump.json", failed=folder / "failed-records.jsonl"
+    )
+    sys.stdout.write(json.dumps({"pid": os.getpid()}) + "\n")
+    sys.stdout.flush()
+    while not stopping:
+        try:
+            moved = pump.step()
+        except Unavailable as error:
+            _say(error.message)
+            moved = 0
+        if not moved:
+            time.sleep(IDLE_S)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except OnsaleError as error:
+        _say(error.message)
+        sys.exit(5 if isinstance(error, Unavailable) else 2)
