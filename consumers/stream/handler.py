@@ -10,19 +10,15 @@ Powertools' batch processor is not used: it decides record by record, and here a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
 
 from consumers.stream.batch import read_batch
 from consumers.stream.count_once import Incomplete, count_once
+from consumers.stream.parts import open_parts
 from shared.domain.errors import Broken, Invalid
-from shared.observability import make_logger
 from shared.ports import StatsStore
-from shared.settings import read_settings
-from shared.system import SystemClock
-from shared.wiring import open_stats
 
 Event = Mapping[str, Any]
 
@@ -34,8 +30,8 @@ def handler(event: Event, context: object) -> dict[str, Any]:  # noqa: ARG001 - 
     the event is none of the stream's or does not name its stream shard, Broken when a record has no sequence number:
     both fail the whole batch, for there is nothing to report them by.
     """
-    stats, logger = _parts()
-    return handle(event, stats, logger)
+    parts = open_parts()
+    return handle(event, parts.stats, parts.logger)
 
 
 def handle(event: Event, stats: StatsStore, logger: Logger) -> dict[str, Any]:
@@ -78,9 +74,3 @@ def _records(event: Event) -> tuple[list[Any], str]:
     if not isinstance(stream_shard, str) or not stream_shard:
         raise Invalid("The event does not name its stream shard; give the event source mapping a tumbling window.")
     return records, stream_shard
-
-
-@cache
-def _parts() -> tuple[StatsStore, Logger]:
-    settings = read_settings()
-    return open_stats(settings, SystemClock()), make_logger("consumers", settings)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
-from consumers.stream import handler as module
-from consumers.stream.handler import handle
+from consumers.stream.handler import handle, handler
+from consumers.stream.parts import open_parts
 from shared.domain.errors import AnswerLost, Broken, Invalid, Unavailable
 from shared.domain.stats.window import WindowKey, WindowStats
 from shared.ports import StatsStore
@@ -248,12 +248,12 @@ def test_the_entry_wires_itself_from_the_settings(monkeypatch: pytest.MonkeyPatc
     """The Lambda entry opens the deployment's statistics once and counts into them."""
     monkeypatch.setenv("ONSALE_DATA_DIR", str(tmp_path))
     record = make_record(1, at_ms=SystemClock().now_ms())
-    module._parts.cache_clear()
+    open_parts.cache_clear()
     try:
-        assert module.handler(make_event(record), None)["batchItemFailures"] == []
-        module._parts()[0].close()
+        assert handler(make_event(record), None)["batchItemFailures"] == []
+        open_parts().stats.close()
     finally:
-        module._parts.cache_clear()
+        open_parts.cache_clear()
     stats = SqliteStats(tmp_path, SystemClock())
 
     assert [counts.arrivals for counts in totals(stats)] == [1, 1]

@@ -1,0 +1,1 @@
+"""Measurements that anybody can repeat: each prints what it measured and how."""
