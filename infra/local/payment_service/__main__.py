@@ -12,6 +12,7 @@ import signal
 import socket
 import sqlite3
 import sys
+import threading
 from contextlib import closing
 from types import FrameType
 from typing import TextIO
@@ -24,7 +25,7 @@ from infra.local.payment_service.dropping import DroppableProtocol
 from infra.local.payment_service.options import Options, read_options
 
 EXIT_CANNOT_START = 2
-STOP_WITHIN_S = 3
+STOP_WITHIN_S = 1
 IDLE_CONNECTION_S = 75
 
 
@@ -83,7 +84,15 @@ def _serve(options: Options, listener: socket.socket) -> None:
     # uvicorn raises the signal again once it has stopped; to have been told to stop is no failure.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.stop)
+    if options.end_with_stdin:
+        threading.Thread(target=_stop_with_stdin, args=(server,), daemon=True).start()
     server.run([listener])
+
+
+def _stop_with_stdin(server: Server) -> None:
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    server.should_exit = True
 
 
 def _open_books(options: Options) -> TextIO:

@@ -8,6 +8,7 @@ import asyncio
 import heapq
 import itertools
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -189,4 +190,8 @@ async def _mark(writer: Writer, delivery: _Delivery, state: str) -> None:
     def work(books: Books) -> None:
         books.mark_event(delivery.event.id, state, delivery.tries)
 
-    await writer.run(work)
+    try:
+        await writer.run(work)
+    except sqlite3.Error:
+        # The writer has logged it. The event counts as undelivered and is sent again after a restart.
+        return

@@ -36,7 +36,9 @@ class PaymentProcess:
     """A running payment service. Leaving it as a context manager stops it cleanly."""
 
     def __init__(self, launch: Launch) -> None:
-        self._child = subprocess.Popen(_command(launch), stdout=subprocess.PIPE, text=True, env=_environment(launch))
+        self._child = subprocess.Popen(
+            _command(launch), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environment(launch)
+        )
         line = self._child.stdout.readline() if self._child.stdout else ""
         if not line:
             raise NotStarted(f"The payment service ended with exit code {self._child.wait()} before it listened.")
@@ -60,8 +62,9 @@ class PaymentProcess:
         try:
             return self._child.wait(STOP_WITHIN_S)
         finally:
-            if self._child.stdout:
-                self._child.stdout.close()
+            for pipe in (self._child.stdin, self._child.stdout):
+                if pipe:
+                    pipe.close()
 
     def __enter__(self) -> Self:
         return self
@@ -73,8 +76,9 @@ class PaymentProcess:
 
 
 def _command(launch: Launch) -> list[str]:
-    command = [sys.executable, "-m", "infra.local.payment_service", "--data", str(launch.data)]
-    command += ["--port", str(launch.port)]
+    # However this process ends, its end of the pipe closes, and the service does not outlive it.
+    command = [sys.executable, "-m", "infra.local.payment_service", "--end-with-stdin"]
+    command += ["--data", str(launch.data), "--port", str(launch.port)]
     if launch.webhook_url is not None:
         command += ["--webhook-url", launch.webhook_url]
     for name, value in (launch.flags or {}).items():

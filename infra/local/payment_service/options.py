@@ -22,6 +22,7 @@ class Options:
     host: str
     port: int
     settings: Settings
+    end_with_stdin: bool = False
 
 
 def read_options(arguments: list[str] | None = None) -> Options:
@@ -47,7 +48,7 @@ def read_options(arguments: list[str] | None = None) -> Options:
         forget_idempotency_after_s=given.forget_idempotency_after,
         processing_delay_s=given.processing_delay_s,
     )
-    return Options(given.host, given.port, settings)
+    return Options(given.host, given.port, settings, end_with_stdin=given.end_with_stdin)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         help="how long idempotency keys are kept (%(default)s)",
     )
     add("--seed", type=int, help="seed of everything the faults draw; printed when listening")
+    add("--end-with-stdin", action="store_true", help="stop when standard input ends, so as not to outlive a starter")
     _add_knobs(parser)
     return parser
 

@@ -1,12 +1,15 @@
 """Answers processing intents when their time has come, as a slow bank would."""
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable
 
 from infra.local.payment_service.actions import Call, settle_intent
 from infra.local.payment_service.books import Books
 from infra.local.payment_service.writer import Writer
+
+RETRY_S = 1.0
 
 
 class Settler:
@@ -43,4 +46,8 @@ class Settler:
             if intent is not None and intent.settle_at_ms is not None:
                 settle_intent(books, call, intent_id, decline=intent.settle_decline)
 
-        await writer.run(work)
+        try:
+            await writer.run(work)
+        except sqlite3.Error:
+            # The writer has logged it; the bank tries again.
+            await asyncio.sleep(RETRY_S)

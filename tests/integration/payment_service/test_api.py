@@ -8,7 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
+import requests
 import stripe
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.integration.payment_service.service import API_KEY, PUBLISHABLE_KEY, client, control
 
@@ -301,3 +304,35 @@ def test_an_unknown_address_is_named(url: str) -> None:
     """A call that the service does not know is answered 404 in Stripe's shape."""
     with pytest.raises(stripe.InvalidRequestError, match="Unrecognized request URL"):
         client(url, API_KEY).v1.customers.list()
+
+
+FORMS = st.dictionaries(
+    st.sampled_from(
+        ("amount", "currency", "payment_method", "metadata[a]", "metadata", "expand[0]", "[", "a[b", "limit")
+    )
+    | st.text(max_size=8),
+    st.sampled_from(("2000", "eur", "pm_ok", "-1", "", "latest_charge", "9" * 30)) | st.text(max_size=8),
+)
+
+
+@given(
+    st.sampled_from(("payment_intents", "payment_intents/pi_x/confirm", "payment_intents/pi_x/cancel", "refunds")),
+    FORMS,
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_form_makes_it_fail(url: str, path: str, form: dict[str, str]) -> None:
+    """Whatever is posted is answered in Stripe's shape, never with 500."""
+    headers = {"Authorization": f"Bearer {API_KEY}"}
+    answer = requests.post(f"{url}/v1/{path}", data=form, headers=headers, timeout=10)
+
+    assert answer.status_code < 500
+    assert answer.status_code == 200 or answer.json()["error"]["type"] == "invalid_request_error"
+
+
+@given(st.text(max_size=40) | st.sampled_from(("metadata['a']:'b' AND", "created>1 AND amount:5", "status:'odd'")))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_search_makes_it_fail(url: str, query: str) -> None:
+    """Whatever is searched for is found, not found, or refused."""
+    headers = {"Authorization": f"Bearer {API_KEY}"}
+    answer = requests.get(f"{url}/v1/payment_intents/search", params={"query": query}, headers=headers, timeout=10)
+    assert answer.status_code in {200, 400}

@@ -159,6 +159,29 @@ def test_two_services_never_share_books(tmp_path: Path) -> None:
         assert control(second.url, "health")["status"] == "ok"
 
 
+def test_it_does_not_outlive_its_starter(tmp_path: Path) -> None:
+    """When the starter is gone and its pipe closed, the service stops cleanly."""
+    with PaymentProcess(Launch(tmp_path / "books.db", API_KEY)) as service:
+        assert service._child.stdin is not None
+        service._child.stdin.close()
+        assert service._child.wait(10) == 0
+
+
+def test_a_stop_does_not_wait_for_slow_answers(tmp_path: Path) -> None:
+    """A request that is held back does not hold up a clean stop, and what it did is in the books."""
+    books = tmp_path / "books.db"
+    with PaymentProcess(Launch(books, API_KEY)) as slow, ThreadPoolExecutor() as pool:
+        intent = client(slow.url).v1.payment_intents.create({"amount": 2000, "currency": "eur"})
+        control(slow.url, "faults", {"answer_delay_s": 3600})
+        unanswered = pool.submit(_pay, slow.url, intent.id)
+        _until(lambda: control(slow.url, "books")["intents"].get("succeeded") == 1)
+        assert slow.stop() == 0
+        with pytest.raises(stripe.StripeError):
+            unanswered.result(timeout=10)
+    with PaymentProcess(Launch(books, API_KEY)) as again:
+        assert _pay(again.url, intent.id).status == "succeeded"
+
+
 def _refused(*arguments: str) -> str:
     ended = subprocess.run([*COMMAND, "--api-key", API_KEY, *arguments], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
