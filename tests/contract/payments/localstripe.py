@@ -23,7 +23,8 @@ from shared.payments.stripe_gateway import StripeGateway
 
 ROOT = Path(__file__).parents[3]
 LOCK = Path(__file__).with_name("localstripe.lock")
-ENVIRONMENT = "ONSALE_LOCALSTRIPE_VENV"
+# Read at import: a run of tests begins by clearing our variables.
+FOLDER = Path(os.environ.get("ONSALE_LOCALSTRIPE_VENV") or ROOT / ".venv-localstripe").resolve()
 API_KEY = "sk_test_localstripe"
 
 # As its own start does, but on the loopback interface only, without its pickle in /tmp, and ending with our end of the
@@ -89,13 +90,12 @@ def card(url: str, number: str) -> str:
 
 
 def _python() -> Path:
-    folder = Path(os.environ.get(ENVIRONMENT) or ROOT / ".venv-localstripe").resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    python, stamp = folder / "bin" / "python", folder / ".stamp"
-    with (folder / ".lock").open("w") as lock:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    python, stamp = FOLDER / "bin" / "python", FOLDER / ".stamp"
+    with (FOLDER / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may want it at the same moment
         if not stamp.exists() or stamp.read_bytes() != LOCK.read_bytes():
-            venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
+            venv.EnvBuilder(with_pip=False, symlinks=True).create(FOLDER)
             pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
             subprocess.run([*pip, "--require-hashes", "--requirement", str(LOCK)], check=True, capture_output=True)
             stamp.write_bytes(LOCK.read_bytes())
