@@ -52,7 +52,7 @@ class SaleCache:
             raise NotFound(_NO_EVENT)
         entry = self._entry(event_id)
         now_s = self._clock.monotonic_s()
-        if now_s - entry.tried_at_s >= TTL_S or not self._usable(entry, now_s):
+        if self._due(entry, now_s):
             may_serve_old = self._usable(entry, now_s) and (entry.failing or now_s - entry.read_at_s < GRACE_S)
             if entry.lock.acquire(blocking=not may_serve_old):
                 try:
@@ -89,7 +89,7 @@ class SaleCache:
 
     def _refresh(self, event_id: str, entry: _Entry) -> None:
         now_s = self._clock.monotonic_s()
-        if now_s - entry.tried_at_s < TTL_S:
+        if not self._due(entry, now_s):
             return
         entry.tried_at_s = now_s
         try:
@@ -107,6 +107,13 @@ class SaleCache:
             return
         entry.read_at_s = now_s
         entry.failing = False
+
+    @staticmethod
+    def _due(entry: _Entry, now_s: float) -> bool:
+        """Say whether to ask the store: once a second, also while it is silent."""
+        if entry.missing or (entry.failing and now_s - entry.tried_at_s < TTL_S):
+            return False
+        return now_s - entry.read_at_s >= TTL_S
 
     @staticmethod
     def _usable(entry: _Entry, now_s: float) -> bool:
