@@ -36,7 +36,7 @@ def put_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=any(headings))
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:

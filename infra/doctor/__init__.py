@@ -1,0 +1,1 @@
+"""What the system needs of its machine, looked at thing by thing."""
