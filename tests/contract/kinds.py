@@ -31,16 +31,16 @@ class StoreKind:
     """One store under test.
 
     `remembers_moves` is False where a repeated `draw` or `give_back` counts twice (an emulator without client
-    tokens); `parallel` is False where an emulator itself is wrong under threads, `measures` where it is wrong about
-    the size of an item; `examples` counts the random sales.
+    tokens); `parallel` is False where an emulator itself is wrong under threads; `examples` counts the random sales;
+    `modules` are the only test files that an emulator can be trusted with, in a bearable time.
     """
 
     name: str
     open: Opener
     remembers_moves: bool = True
     parallel: bool = True
-    measures: bool = True
     examples: int = 30
+    modules: frozenset[str] | None = None
 
 
 @contextmanager
