@@ -10,7 +10,7 @@ RUN_STAMP := $(VENV)/.run.stamp
 DEV_STAMP := $(VENV)/.dev.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types openapi lock clean
+.PHONY: help setup demo test simulate lint format types openapi lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-9s %s\n", $$1, $$2 }'
@@ -52,6 +52,9 @@ lock: ## resolve the dependencies again and write both lock files
 	.venv-lock/bin/python -m pip install --disable-pip-version-check --quiet --upgrade uv
 	$(COMPILE) pyproject.toml --extra local --output-file requirements.lock
 	$(COMPILE) pyproject.toml --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+
+simulate: setup ## play SEEDS whole nights in virtual time, with every fault (1000 if not given)
+	$(BIN)/python -m tests.simulation.run --seeds $(or $(SEEDS),1000)
 
 clean: ## remove the environments and every cache
 	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

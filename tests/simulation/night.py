@@ -1,0 +1,347 @@
+"""One night: the real door and back office over an in-memory store, in virtual time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from aws_lambda_powertools import Logger
+
+from consumers.membership import Membership
+from consumers.steps import BackOffice
+from consumers.tools import Tools
+from ingest.audit_trail import Actor as Staff
+from ingest.cancel_order import cancel_order
+from ingest.change_sale import close_sale, pause_sale, resume_sale
+from ingest.order_rules import OrderWish
+from ingest.parts import Parts, make_parts
+from ingest.place_order import place_order
+from shared.domain.errors import AnswerLost, OnsaleError, Refused, Unavailable
+from shared.domain.money import Money
+from shared.domain.order import Order, Status
+from shared.domain.order_id import OrderKey
+from shared.domain.sale import group_of
+from shared.ports import IntentStatus, Store
+from shared.retry import Retrier, RetryPolicy
+from shared.stores.faults import Chance, Fault, FaultyStore
+from shared.stores.retrying import RetryingStore
+from shared.stores.sqlite import SqliteStore
+from shared.stores.wrapped import WrappedStore
+from tests.fakes.payment import FakePayments
+from tests.fakes.system import SeededIds
+from tests.simulation.plan import RUSH_MS, BuyerPlan, NightPlan
+from tests.simulation.scheduler import Actor, ActorClock, Scheduler
+from tests.simulation.watcher import InvariantBroken, Watcher
+
+T = TypeVar("T")
+
+# Calls during which nobody else gets a turn: the door's cache holds a lock while it reads a sale.
+UNDIVIDED = frozenset({"get_sale", "list_sales", "beat", "members", "leave", "audit"})
+WORKER_STEP_S = 0.2
+# Virtual time after the rush in which everything must come to rest.
+REST_MS = 300_000
+# As long as a worker may look away from a quiet line.
+LULL_MS = 6_000
+LOGGER = Logger(service="simulation", level="CRITICAL")
+
+
+class TurnTakingStore(WrappedStore):
+    """Lets others take a turn before each call, and again before its answer arrives."""
+
+    def __init__(self, inner: Store, night: Night) -> None:
+        """Stand before the watched store."""
+        super().__init__(inner)
+        self._night = night
+
+    def _through(self, method: str, place: str, run: Callable[[], T]) -> T:
+        if method in UNDIVIDED:
+            return run()
+        self._night.pass_turn()
+        answer = run()
+        self._night.pass_turn()
+        return answer
+
+
+@dataclass(slots=True)
+class Night:
+    """One run of one plan. `change` plants a fault: it may alter the bare store's wrapper or the payments."""
+
+    plan: NightPlan
+    wrap: Callable[[Store], Store] = lambda store: store
+    wrap_gateway: Callable[[FakePayments], FakePayments] = lambda payments: payments
+    trace: list[str] = field(default_factory=list)
+    rng: random.Random = field(init=False)
+    scheduler: Scheduler = field(init=False)
+    watcher: Watcher = field(init=False)
+    payments: FakePayments = field(init=False)
+    store: Store = field(init=False)
+    doors: list[Parts] = field(init=False)
+    receipts: dict[str, set[OrderKey]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Open the sale."""
+        self.rng = random.Random(self.plan.seed ^ 0x5EED)
+        self.scheduler = Scheduler(self.rng, note=self.note)
+        self.payments = self.wrap_gateway(FakePayments(ActorClock(self.scheduler)))
+        self.payments.before, self.payments.after = self._before_payment, self._after_payment
+        bare = SqliteStore(None, ActorClock(self.scheduler))
+        bare.open_inventory(self.plan.sale)
+        bare.create_sale(self.plan.sale)
+        self.watcher = Watcher(self.wrap(bare), self.plan.sale, self.payments, self.note)
+        self.store = TurnTakingStore(self.watcher, self)
+        self.doors = [self._door(number) for number in range(self.plan.doors)]
+
+    # --- the run --------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Play the night to its end; InvariantBroken when a promise did not hold."""
+        for number in range(self.plan.workers):
+            self._start_worker(f"worker-{number}", number, after_ms=self.rng.randrange(1_000))
+        for number, buyer in enumerate(self.plan.buyers):
+            self.scheduler.start(Actor(f"{buyer.name}/{number}", self._buyer(buyer, number)), after_ms=buyer.at_ms)
+        self.scheduler.start(Actor("bank", self._bank), after_ms=1_000)
+        if self.plan.paused_ms is not None:
+            begins, ends = self.plan.paused_ms
+            self.scheduler.start(Actor("staff", lambda: self._staff(pause=True)), after_ms=begins)
+            self.scheduler.start(Actor("staff", lambda: self._staff(pause=False)), after_ms=ends)
+        begin_ms = self.scheduler.now_ms
+        try:
+            self.scheduler.run(begin_ms + self.plan.closes_after_ms, each_turn=self.watcher.check_books)
+            self.scheduler.healed = True
+            self.scheduler.run(begin_ms + RUSH_MS, each_turn=self.watcher.check_books)
+            self._run_until(self._nothing_held)
+            self.watcher.check_sell_through()
+            close_sale(self.doors[0], "gig", Staff("staff"))
+            self._run_until(self._all_ended)
+            self.watcher.check_end()
+            self._check_receipts()
+        finally:
+            self.scheduler.end()
+            self.store.close()
+
+    def _run_until(self, done: Callable[[], bool]) -> None:
+        """Let time pass until `done` has held for a while, or patience ends."""
+        for _ in range(REST_MS // LULL_MS):
+            self.scheduler.run(self.scheduler.now_ms + LULL_MS, each_turn=self.watcher.check_books)
+            if done():
+                self.scheduler.run(self.scheduler.now_ms + LULL_MS, each_turn=self.watcher.check_books)
+                if done():
+                    return
+
+    def _nothing_held(self) -> bool:
+        return not any(order.status is Status.HELD for order in self.watcher.orders.values())
+
+    def _all_ended(self) -> bool:
+        return all(order.work is None for order in self.watcher.orders.values())
+
+    def _check_receipts(self) -> None:
+        for who, keys in self.receipts.items():
+            if len(keys) > 1:
+                raise InvariantBroken(f"I3: one key of {who} was answered with {len(keys)} orders")
+            if not keys <= set(self.watcher.orders):
+                raise InvariantBroken(f"I2: the order of {who} was accepted and is not stored")
+
+    # --- processes ------------------------------------------------------------------------------------------------
+
+    def _own_store(self, name: str, clock: ActorClock) -> tuple[Store, SeededIds]:
+        """Return the store as one process sees it: faults of its own, and retries before them."""
+        ids = SeededIds(self.rng.randrange(2**32))
+        weather = self.plan.weather
+        rates = {
+            Fault.THROTTLED: weather.fault_rate / 4,
+            Fault.CONTENDED: weather.fault_rate / 4,
+            Fault.LOST_BEFORE: weather.fault_rate / 4,
+            Fault.LOST_AFTER: weather.fault_rate / 4,
+            Fault.HINTS_LATE: weather.hint_rate / 3,
+            Fault.HINTS_REPEATED: weather.hint_rate / 3,
+            Fault.HINTS_REORDERED: weather.hint_rate / 3,
+            Fault.SHORT_PAGE: weather.hint_rate / 10,
+            Fault.EMPTY_PAGE: weather.hint_rate / 10,
+        }
+        faulty = FaultyStore(self.store, Luck(Chance(SeededIds(self.rng.randrange(2**32)), rates), self.scheduler))
+        policy = RetryPolicy(deadline_s=2.0, cap_s=0.25)
+        return RetryingStore(faulty, Retrier(clock, ids, clock.sleep_s, policy=policy)), ids
+
+    def _door(self, number: int) -> Parts:
+        clock = ActorClock(self.scheduler, skew_ms=self.plan.weather.skew_ms * (-1) ** number)
+        store, ids = self._own_store(f"door-{number}", clock)
+        return make_parts(store, clock, ids, processes=1, check_chargeable=_any_price, logger=LOGGER)
+
+    def _start_worker(self, name: str, number: int, *, after_ms: int) -> None:
+        clock = ActorClock(self.scheduler, skew_ms=self.plan.weather.skew_ms * number)
+
+        def live() -> None:
+            store, ids = self._own_store(name, clock)
+            office = BackOffice(Tools(store, self.payments, clock, ids))
+            membership = Membership(store, clock, name, ids.op_id())
+            while True:
+                self._work(store, office, membership)
+                clock.sleep_s(WORKER_STEP_S)
+
+        def again() -> None:
+            self._start_worker(name, number, after_ms=self.rng.randrange(10_000))
+
+        self.scheduler.start(Actor(name, live, self.plan.weather.worker_crash, again), after_ms=after_ms)
+
+    def _work(self, store: Store, office: BackOffice, membership: Membership) -> None:
+        try:
+            membership.tick()
+            sales = store.list_sales()
+        except Unavailable:
+            return
+        for view in sales:
+            for group in range(view.sale.groups):
+                if membership.owns(f"group#{group}"):
+                    office.allocate_once(view.sale, group)
+            for shard in range(view.sale.shards):
+                if membership.owns(f"group#{group_of(view.sale, shard)}"):
+                    try:
+                        office.sweep_once(view.sale, shard)
+                    except Unavailable:
+                        continue
+
+    # --- people ---------------------------------------------------------------------------------------------------
+
+    def _buyer(self, plan: BuyerPlan, number: int) -> Callable[[], None]:
+        wish = OrderWish(
+            event_id="gig",
+            buyer_id=plan.name,
+            idempotency_key=f"key-{number}",
+            lines=((plan.ticket_type_id, plan.quantity),),
+            payment_method=plan.method,
+            holder=None,
+            fingerprint=f"{plan.name}/{number}",
+        )
+
+        def live() -> None:
+            order = None
+            for _ in range(1 + plan.repeats):
+                order = self._press(wish, number) or order
+                self.scheduler.wait(self.rng.randrange(1, 5_000))
+            if order is None:
+                return
+            if plan.pays_by_hand:
+                self._pay_by_hand(order)
+            if plan.cancels_after_ms is not None:
+                self.scheduler.wait(plan.cancels_after_ms)
+                self._cancel(order, plan.name)
+
+        return live
+
+    def _press(self, wish: OrderWish, number: int) -> Order | None:
+        """Ask until there is an answer, with the same key, at whichever door answers."""
+        for _ in range(60):
+            try:
+                if self.rng.random() < self.plan.weather.door_crash and not self.scheduler.healed:
+                    self._die_at_the_door(wish)
+                placed = place_order(self.rng.choice(self.doors), wish)
+            except Unavailable:
+                self.scheduler.wait(self.rng.randrange(200, 3_000))
+                continue
+            except Refused as refusal:
+                self.note(f"{wish.buyer_id}/{number} refused: {refusal.message}")
+                return None
+            self.receipts.setdefault(f"{wish.buyer_id}/{number}", set()).add(placed.order.key)
+            return placed.order
+        return None
+
+    def _die_at_the_door(self, wish: OrderWish) -> None:
+        """Let the door take the order and die before it answers."""
+        try:
+            place_order(self.rng.choice(self.doors), wish)
+        except OnsaleError:
+            return
+        raise Unavailable
+
+    def _pay_by_hand(self, order: Order) -> None:
+        for _ in range(30):
+            self.scheduler.wait(self.rng.randrange(200, 2_000))
+            intent = self.payments.intent(order.key.order_id)
+            if intent is not None:
+                self.note(f"{order.buyer_id} pays by hand")
+                self.payments.pay_by_hand(order.key.order_id)
+                return
+
+    def _cancel(self, order: Order, buyer_id: str) -> None:
+        for _ in range(20):
+            try:
+                cancel_order(self.rng.choice(self.doors), "gig", order.key.order_id, buyer_id)
+            except Unavailable:
+                self.scheduler.wait(self.rng.randrange(100, 2_000))
+                continue
+            except Refused:
+                return
+            return
+
+    def _bank(self) -> None:
+        """Bring payments that are under way to an end, one way or the other."""
+        while True:
+            self.scheduler.wait(self.rng.randrange(500, 10_000))
+            for intent in list(self.payments.intents.values()):
+                if intent.status is IntentStatus.PROCESSING and intent.order_key is not None:
+                    self.payments.finish(intent.order_key.order_id, paid=self.rng.random() < 0.6)
+
+    def _staff(self, *, pause: bool) -> None:
+        door = self.doors[0]
+        for _ in range(10):
+            try:
+                if pause:
+                    pause_sale(door, "gig", Staff("staff"), allocation_too=self.rng.random() < 0.5)
+                else:
+                    resume_sale(door, "gig", Staff("staff"))
+            except Unavailable:
+                self.scheduler.wait(500)
+                continue
+            except Refused:
+                return
+            return
+
+    # --- luck -----------------------------------------------------------------------------------------------------
+
+    def pass_turn(self) -> None:
+        """Wait as a network call does, now and then for very long."""
+        if not self.scheduler.healed and self.rng.random() < self.plan.weather.pause_rate:
+            self.scheduler.wait(self.rng.randrange(1_000, 20_000))
+        else:
+            self.scheduler.wait(self.rng.randrange(1, 15))
+
+    def note(self, line: str) -> None:
+        """Write a line of the trace."""
+        self.trace.append(f"{self.scheduler.now_ms - 1_000_000:>7} {line}")
+
+    def _before_payment(self, name: str) -> None:
+        self.pass_turn()
+        dead = self.plan.weather.payments_dead_ms
+        if not self.scheduler.healed:
+            since_ms = self.scheduler.now_ms - 1_000_000
+            if dead is not None and dead[0] <= since_ms < dead[1]:
+                raise Unavailable
+            if self.rng.random() < self.plan.weather.payment_rate / 2:
+                raise Unavailable
+        self.note(f"  payment: {name}")
+
+    def _after_payment(self, name: str) -> None:
+        self.pass_turn()
+        if not self.scheduler.healed and self.rng.random() < self.plan.weather.payment_rate / 2:
+            self.note(f"  payment: the answer to {name} is lost")
+            raise AnswerLost
+
+
+def _any_price(price: Money, *, most: int = 1) -> None:
+    """Charge whatever the sale asks."""
+
+
+@dataclass(slots=True)
+class Luck:
+    """Chance, until the night is over."""
+
+    chance: Chance
+    scheduler: Scheduler
+
+    def fault(self, method: str, call: int) -> Fault | None:
+        """Return no fault once healed, nor for the reads under which the door holds a lock."""
+        if self.scheduler.healed or method in UNDIVIDED:
+            return None
+        return self.chance.fault(method, call)
