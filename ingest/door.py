@@ -62,8 +62,8 @@ class Door:
 
 def correlation_of(event: Mapping[str, Any]) -> str:
     """Return the caller's correlation id where it is harmless, else the gateway's request id."""
-    given = event["headers"].get(CORRELATION_HEADER, "")
-    return given if _CORRELATION_ID.fullmatch(given) else str(event["requestContext"].get("requestId", ""))
+    given = (event.get("headers") or {}).get(CORRELATION_HEADER, "")
+    return given if _CORRELATION_ID.fullmatch(given) else str((event.get("requestContext") or {}).get("requestId", ""))
 
 
 def _plain(response: Response[str]) -> dict[str, Any]:

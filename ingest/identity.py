@@ -41,7 +41,9 @@ def identify(event: Mapping[str, Any]) -> Identity:
     over as a string; `scope` holds the scopes with spaces between (RFC 9068).
     """
     authorizer = event["requestContext"].get("authorizer") or {}
-    claims = (authorizer.get("jwt") or {}).get("claims") or {}
+    claims = (authorizer.get("jwt") or {}).get("claims")
+    if not isinstance(claims, Mapping):
+        raise NotAuthenticated
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject.encode("utf-8", "replace")) <= MAX_SUBJECT_BYTES:
         raise NotAuthenticated

@@ -42,6 +42,8 @@ def openapi_document(app: Resolver) -> dict[str, Any]:
         document["components"]["schemas"].pop(name, None)
     for methods in document["paths"].values():
         for operation in methods.values():
+            if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+                del operation["responses"]["422"]
             if operation["operationId"] == "place_order":
                 operation["parameters"].append(_key_parameter())
     return document

@@ -14,6 +14,7 @@ MAX_BODY_BYTES = 4 * 1024
 # A sale of 50 ticket types and 20 pools, with long names in a wide alphabet.
 MAX_STAFF_BODY_BYTES = 64 * 1024
 STAFF_PREFIX = "/v1/staff/"
+JSON = "application/json"
 
 
 def body_limit(path: str) -> int:
@@ -29,10 +30,12 @@ def with_plain_body(event: Mapping[str, Any]) -> dict[str, Any]:
         text = _decode(text, limit)
     elif len(text) > limit or len(text.encode("utf-8", "surrogatepass")) > limit:
         raise TooLarge(f"The body may have {limit} bytes.")
-    kind = event["headers"].get("content-type", "application/json").partition(";")[0].strip().lower()
-    if text and kind != "application/json":
+    kind = event["headers"].get("content-type", JSON).partition(";")[0].strip().lower()
+    if text and kind != JSON:
         raise UnsupportedBody
-    return {**event, "body": text, "isBase64Encoded": False}
+    # Spelled as Powertools compares it; without a body no other kind matters either.
+    headers = {**event["headers"], "content-type": JSON}
+    return {**event, "headers": headers, "body": text, "isBase64Encoded": False}
 
 
 def read_json(text: str) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def test_another_definition_under_the_same_id_is_refused(
 
 
 def test_seats_of_another_definition_are_not_taken_over(staff: Client, inner: SqliteStore) -> None:
-    """Two definitions at the same moment: whose seats were opened second is refused, and no sale contradicts its seats."""
+    """Of two definitions at the same moment the second is refused, so that no sale contradicts its seats."""
     inner.open_inventory(make_sale(event_id="ball"))
 
     reply = staff.ask("POST", "/v1/staff/sales", DEFINITION)
@@ -175,9 +175,7 @@ def test_a_price_that_cannot_be_charged_exactly_is_refused(
 
 
 @pytest.mark.parametrize("field", ["opens_at", "closes_at"])
-@pytest.mark.parametrize(
-    "time", ["2027-03-01T10:00:00", "2027-03-01", "tomorrow", "", "9" * 41, "1969-01-01T00:00:00Z", 1]
-)
+@pytest.mark.parametrize("time", ["2027-03-01T10:00:00", "2027-03-01", "soon", "", "9" * 41, "1969-01-01T00:00:00Z", 1])
 def test_a_time_needs_an_offset(field: str, time: object, staff: Client, store: FaultyStore) -> None:
     """R12: a time that would mean another moment in every office is 422."""
     reply = staff.ask("POST", "/v1/staff/sales", _with(**{field: time}))
