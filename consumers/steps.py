@@ -43,11 +43,19 @@ class BackOffice:
         return Settlement(self.tools).settle_once(sale, key)
 
     def sweep_once(self, sale: Sale, shard: int) -> list[Outcome]:
-        """Settle what is due in one shard, one order after another; an order's trouble stays its own."""
+        """Settle what is due in one shard, one order after another; an order's trouble stays its own.
+
+        Nothing is raised for a store that does not answer: what is due stays due.
+        """
         task = ShardTask(sale.event_id, shard)
         sweep = self._sweeps.setdefault(task, Sweep(self.tools, task))
+        try:
+            hints = sweep.look(SWEPT)
+        except Unavailable as error:
+            self.tools.observe(sale.event_id, f"sweep_{error.code}", 1)
+            return []
         outcomes = []
-        for hint in sweep.look(SWEPT):
+        for hint in hints:
             try:
                 outcome = self.settle_once(sale, hint.key)
             except Unavailable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -10,6 +11,7 @@ from consumers.settlement.outcome import Outcome
 from consumers.tasks import ShardTask
 from consumers.tools import Tools
 from shared.domain.order import Lane, WorkHint
+from shared.domain.order_id import OrderKey
 
 PAGE = 100
 # Pages of one look at most; the next look goes on from there.
@@ -40,8 +42,8 @@ class Sweep:
     _ends: list[tuple[float, _Entry]] = field(default_factory=list)
     _cursor: str | None = None
 
-    def look(self, most: int) -> list[WorkHint]:
-        """Return up to `most` entries that are due, earliest first."""
+    def look(self, most: int, *, passing: Container[OrderKey] = ()) -> list[WorkHint]:
+        """Return up to `most` entries that are due, earliest first, but those of orders under way (`passing`)."""
         now_s = self.tools.clock.monotonic_s()
         self._forget(now_s)
         found: list[WorkHint] = []
@@ -54,7 +56,7 @@ class Sweep:
                 limit=PAGE,
                 cursor=self._cursor,
             )
-            found += [hint for hint in page.hints if _entry(hint) not in self._rests]
+            found += [hint for hint in page.hints if _entry(hint) not in self._rests and hint.key not in passing]
             if page.cursor is None or len(found) >= most:
                 self._cursor = None
                 break

@@ -1,0 +1,196 @@
+"""One worker: three loops over the same steps that a test makes one by one. The only threads are here and in `crew`.
+
+Allocation runs in the caller's thread, round about over the worker's groups, a batch each, so that a hot sale does
+not starve the small ones. Settlement has a dispatcher and threads of its own. A third loop beats and divides the
+tasks; it stops beating when one of the others hangs, so that somebody else takes over.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from consumers.allocation.allocate import Allocation
+from consumers.crew import Crew
+from consumers.membership import HEARTBEAT_S, Membership
+from consumers.pace import REST_S, jittered
+from consumers.roster import Roster
+from consumers.tasks import GroupTask
+from consumers.tools import Tools
+from shared.domain.errors import Unavailable
+
+PAYMENT_THREADS = 16
+LONGEST_WAIT_S = 0.25
+# A loop that makes no step for so long hangs, and the worker no longer counts as alive.
+HANGS_S = 30.0
+# A drain ends when nothing was done for so long.
+QUIET_S = 2.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Worker:
+    """Loops until `stop` is set; a step that has begun is finished."""
+
+    tools: Tools
+    name: str
+    stop: threading.Event
+    payment_threads: int = PAYMENT_THREADS
+    heartbeat_s: float = HEARTBEAT_S
+    roster: Roster = field(init=False)
+    busy_at_s: float = field(init=False)
+    _crew: Crew = field(init=False)
+    _steps_at_s: dict[str, float] = field(default_factory=dict)
+    _allocations: dict[GroupTask, Allocation] = field(default_factory=dict)
+    _next_s: dict[GroupTask, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Join nobody yet."""
+        incarnation = self.tools.ids.random_bytes(8).hex()
+        membership = Membership(self.tools.store, self.tools.clock, self.name, incarnation, self.heartbeat_s)
+        self.roster = Roster(self.tools, membership)
+        self._crew = Crew(self.tools, self.roster, self.payment_threads, self._note_busy)
+        self.busy_at_s = self.tools.clock.monotonic_s()
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Work until stopped. Unavailable when the store is out of reach from the start."""
+        self.roster.refresh()
+        ready()
+        loops = (
+            threading.Thread(target=self._loop, args=("settle", self._crew.work), name="settle-dispatch"),
+            threading.Thread(target=self._beat, name="heartbeat"),
+        )
+        for loop in loops:
+            loop.start()
+        try:
+            self._loop("allocate", self._allocate_round)
+        finally:
+            self.stop.set()
+            for loop in loops:
+                loop.join()
+            self._crew.finish()
+            self._leave()
+
+    def _loop(self, name: str, step: Callable[[], None]) -> None:
+        """Repeat a step; whatever goes wrong in one is logged, and the next one comes a little later."""
+        while not self.stop.is_set():
+            self._steps_at_s[name] = self.tools.clock.monotonic_s()
+            try:
+                step()
+            except Exception:  # noqa: BLE001 - a loop outlives whatever a step meets
+                _log.exception("a step failed", extra={"action": name})
+                self.stop.wait(jittered(self.tools.ids, REST_S))
+
+    # --- allocation -----------------------------------------------------------------------------------------------
+
+    def _allocate_round(self) -> None:
+        """Make one pass over every group that is due, then wait until the next one is."""
+        share = self.roster.share
+        for task in set(self._allocations) - set(share.groups):
+            del self._allocations[task], self._next_s[task]
+        for task in share.groups:
+            if self.stop.is_set():
+                return
+            if self._next_s.get(task, 0.0) <= self.tools.clock.monotonic_s():
+                self._allocate(task)
+        now_s = self.tools.clock.monotonic_s()
+        soonest_s = min((self._next_s[task] for task in share.groups), default=now_s + LONGEST_WAIT_S)
+        self.stop.wait(min(LONGEST_WAIT_S, max(0.0, soonest_s - now_s)))
+
+    def _allocate(self, task: GroupTask) -> None:
+        sale = self.roster.share.sales.get(task.event_id)
+        if sale is None:
+            self._next_s[task] = self.tools.clock.monotonic_s() + LONGEST_WAIT_S
+            return
+        allocation = self._allocations.get(task)
+        if allocation is None:
+            allocation = self._allocations[task] = Allocation(self.tools, task, self._crew.hurry)
+        self._next_s[task] = self.tools.clock.monotonic_s() + jittered(self.tools.ids, REST_S)
+        try:
+            done = allocation.allocate_once(sale)
+        except Exception:  # noqa: BLE001 - an event's trouble stays its own
+            self.tools.observe(task.event_id, "allocation_failed", 1)
+            _log.exception("a pass failed", extra={"event_id": task.event_id, "action": "allocate"})
+            return
+        self._next_s[task] = self.tools.clock.monotonic_s() + done.next_s
+        self._crew.held(sale, done.held)
+        if done.held or done.rejected:
+            self._note_busy()
+
+    # --- membership -----------------------------------------------------------------------------------------------
+
+    def _beat(self) -> None:
+        while not self.stop.wait(self.heartbeat_s / 4):
+            now_s = self.tools.clock.monotonic_s()
+            hanging = [name for name, at_s in self._steps_at_s.items() if now_s - at_s > HANGS_S]
+            if hanging:
+                _log.error("a loop hangs; no heartbeat", extra={"action": hanging[0]})
+                continue
+            try:
+                self.roster.keep()
+            except Exception:  # noqa: BLE001 - a loop outlives whatever a step meets
+                _log.exception("a step failed", extra={"action": "heartbeat"})
+
+    def _leave(self) -> None:
+        try:
+            self.roster.membership.leave()
+        except Unavailable:
+            _log.warning("could not say goodbye; the others will notice")
+
+    def _note_busy(self) -> None:
+        self.busy_at_s = self.tools.clock.monotonic_s()
+
+
+def run_worker(
+    tools: Tools,
+    name: str,
+    stop: threading.Event,
+    *,
+    payment_threads: int = PAYMENT_THREADS,
+    reading_threads: int = 1,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Run one worker called `name` until `stop` is set.
+
+    `reading_threads` > 1 spreads the reading of many shards, for stores that are a network away. `ready` is called
+    once the worker has its first share. Unavailable when the store is out of reach from the start.
+    """
+    with ExitStack() as stack:
+        if reading_threads > 1:
+            pool = stack.enter_context(ThreadPoolExecutor(reading_threads, thread_name_prefix="read"))
+            tools = replace(tools, fan_out=pool.map)
+        Worker(tools, name, stop, payment_threads).run(ready)
+
+
+def drain(
+    tools: Tools, name: str, *, deadline_s: float, quiet_s: float = QUIET_S, payment_threads: int = PAYMENT_THREADS
+) -> bool:
+    """Work until nothing was to do for `quiet_s`, at most `deadline_s`; return whether all was done.
+
+    For a scheduler that grants a worker some time now and then.
+    """
+    stop = threading.Event()
+    worker = Worker(tools, name, stop, payment_threads)
+    ends_s = tools.clock.monotonic_s() + deadline_s
+    quiet = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(min(0.1, quiet_s / 4)):
+            now_s = tools.clock.monotonic_s()
+            if now_s - worker.busy_at_s >= quiet_s:
+                quiet.set()
+            if quiet.is_set() or now_s >= ends_s:
+                stop.set()
+
+    watcher = threading.Thread(target=watch, name="drain-watch")
+    watcher.start()
+    try:
+        worker.run()
+    finally:
+        stop.set()
+        watcher.join()
+    return quiet.is_set()
