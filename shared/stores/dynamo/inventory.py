@@ -9,7 +9,7 @@ from shared.domain.errors import Broken, NotFound
 from shared.ports import HoldOutcome, Saved
 from shared.stores.dynamo import seats as s
 from shared.stores.dynamo.base import Base
-from shared.stores.dynamo.errors import Cancelled, ConditionFailed
+from shared.stores.dynamo.errors import Cancelled
 from shared.stores.dynamo.hold import hold_actions, hold_outcome
 from shared.stores.dynamo.orders import lost_race, replacement
 from shared.stores.limits import check_batch, check_buyers
@@ -102,11 +102,12 @@ class Inventory(Base):
         return True
 
     def reopen_pool(self, event_id: str, pool_id: str, *, seen_round: int, op: str) -> bool:
-        body = s.unmark_sold_out(self._tables.inventory, s.pool_key(event_id, pool_id), seen_round, op)
+        # One action, and a transaction all the same: its token knows a repeated call whatever came in between.
+        action = s.unmark_sold_out(self._tables.inventory, s.pool_key(event_id, pool_id), seen_round, op)
         try:
-            self._calls.write("update_item", body)
-        except ConditionFailed as failure:
-            return _own(failure.item, op)
+            self._calls.transact([action], name=("reopen", event_id, op))
+        except Cancelled as cancelled:
+            return _own(cancelled.verdicts[0].item, op)
         return True
 
     def _move(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, name: tuple[str, ...]) -> bool:

@@ -127,4 +127,4 @@ def unmark_sold_out(table: str, key: Item, seen_round: int, op: str) -> Body:
     """Take the mark off while the round is still the one that was seen."""
     change = "SET #sold_out = :none, #version = #version + :one, #round_op = :op"
     values = {"one": 1, "none": 0, "seen": seen_round, "op": op}
-    return update(table, key, change, "#round = :seen AND #sold_out = :one", values)
+    return {"Update": update(table, key, change, "#round = :seen AND #sold_out = :one", values)}
