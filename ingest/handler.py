@@ -65,4 +65,5 @@ def _real_parts() -> Parts:
         processes=settings.ingest_processes,
         check_chargeable=check_chargeable,
         logger=make_logger("ingest", settings),
+        reads_per_s=settings.reads_per_s,
     )

@@ -9,6 +9,7 @@ from aws_lambda_powertools import Logger
 
 from ingest.admission import Admission
 from ingest.health import Health
+from ingest.poll_pace import READS_PER_S
 from ingest.sale_cache import SaleCache
 from shared.domain.money import Money
 from shared.ports import Clock, Ids, Store
@@ -34,6 +35,7 @@ class Parts:
     health: Health
     check_chargeable: ChargeCheck
     logger: Logger
+    reads_per_s: float
 
 
 def make_parts(
@@ -44,8 +46,12 @@ def make_parts(
     processes: int,
     check_chargeable: ChargeCheck,
     logger: Logger,
+    reads_per_s: float = READS_PER_S,
 ) -> Parts:
-    """Put a process's parts together; `processes` is how many share each sale's budget."""
+    """Put a process's parts together; `processes` is how many share each sale's budget.
+
+    `reads_per_s` is what the waiting buyers of one sale are told to stay within when they look again.
+    """
     return Parts(
         store=store,
         clock=clock,
@@ -55,4 +61,5 @@ def make_parts(
         health=Health(store, clock),
         check_chargeable=check_chargeable,
         logger=logger,
+        reads_per_s=reads_per_s,
     )

@@ -44,6 +44,11 @@ class Settings(BaseModel):
     ingest_processes: int = Field(
         default=1, ge=1, description="Expected ingest processes; each lives on its share of accept_per_s."
     )
+    reads_per_s: float = Field(
+        default=1000,
+        gt=0,
+        description="How often all waiting buyers of one sale together are told to look, per second.",
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
 

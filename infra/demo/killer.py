@@ -8,7 +8,9 @@ from random import Random
 from infra.local.system import System
 
 FIRST_AFTER_S = 0.8
-EVERY_S = (1.5, 4.0)
+EVERY_S = (2.0, 4.0)
+# A bad night ends: a sale whose workers never live long enough to finish a payment would not end either.
+MAX_KILLS = 12
 
 
 class Killer:
@@ -23,8 +25,8 @@ class Killer:
     def strike_if_due(self) -> None:
         """Kill a worker when the time has come."""
         now_s = time.monotonic()
-        alive = [worker for worker in self._system.workers if worker.alive]
-        if now_s < self._next_s or not alive:
+        alive = [worker for worker in self._system.workers if worker.alive and worker.first_line]
+        if now_s < self._next_s or not alive or self.kills >= MAX_KILLS:
             return
         self._dice.choice(alive).kill()
         self.kills += 1

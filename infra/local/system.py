@@ -15,12 +15,14 @@ from infra.local.data_folder import DataFolder, Running
 from infra.local.processes import Child, CouldNotStart, stop_all
 from shared.domain.errors import OnsaleError
 
-# A worker that falls again and again is started ever later.
+# What falls again and again, each time soon after its start, is started ever later.
 FIRST_RESTART_S = 0.2
 LONGEST_RESTART_S = 10.0
-# A process that has run this long is well again.
-WELL_AFTER_S = 30.0
+# A process that has run this long since it was ready is well again.
+WELL_AFTER_S = 1.0
 TABLE_PREFIX = "onsale-local"
+# One API process answers some hundreds of requests a second; most of that belongs to those who order.
+READS_PER_S = 200
 
 
 class PortTaken(OnsaleError):
@@ -47,7 +49,7 @@ class Plan:
 class _Watch:
     child: Child
     falls: int = 0
-    started_s: float = 0.0
+    ready_since_s: float | None = None
     restart_at_s: float | None = None
 
 
@@ -120,6 +122,7 @@ class System:
             "ONSALE_STORE": plan.store,
             "ONSALE_LOG_LEVEL": plan.log_level,
             "ONSALE_TABLE_PREFIX": plan.table_prefix,
+            "ONSALE_READS_PER_S": str(READS_PER_S),
         }
         if dynamodb_url is not None:
             variables["ONSALE_DYNAMODB_URL"] = dynamodb_url
@@ -161,23 +164,25 @@ class System:
         log = self.plan.data / "logs" / f"{name.replace(' ', '-').lower()}.log"
         child = Child(name, arguments, dict(variables), log)
         child.start()
-        self._watches.append(_Watch(child, started_s=time.monotonic()))
+        self._watches.append(_Watch(child))
         return child
 
     def _look_after(self, watch: _Watch, now_s: float) -> None:
         child = watch.child
         if child.alive:
+            if child.first_line and watch.ready_since_s is None:
+                watch.ready_since_s = now_s
             return
         if watch.restart_at_s is None:
-            if now_s - watch.started_s > WELL_AFTER_S:
+            if watch.ready_since_s is not None and now_s - watch.ready_since_s > WELL_AFTER_S:
                 watch.falls = 0
             wait_s = min(LONGEST_RESTART_S, FIRST_RESTART_S * 2**watch.falls)
             watch.falls += 1
             watch.restart_at_s = now_s + wait_s
-            self.say(f"The {child.name} has ended ({_how(child.code)}); starting it again in {wait_s:.1f} s.")
+            self.say(f"{child.name} has ended ({_how(child.code)}); it starts again in {wait_s:.1f} s.")
         elif now_s >= watch.restart_at_s:
             watch.restart_at_s = None
-            watch.started_s = now_s
+            watch.ready_since_s = None
             self.restarts += 1
             child.start()
 

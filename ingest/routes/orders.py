@@ -117,6 +117,6 @@ def _show(parts: Parts, order: Order, view: SaleView, *, own: bool) -> OrderAnsw
         order,
         own=own,
         place=place,
-        poll_after_s=poll_after_s(order, view.sale, view.notice, place, parts.ids),
+        poll_after_s=poll_after_s(order, view.sale, view.notice, place, parts.ids, reads_per_s=parts.reads_per_s),
         now_ms=parts.clock.now_ms(),
     )
