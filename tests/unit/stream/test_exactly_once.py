@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from aws_lambda_powertools import Logger
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +142,27 @@ def test_counts_equal_an_independent_recount(
         spoiled = [index for index, left in source.poison.items() if left and index < len(source.records)]
         assert listed is not None
         assert listed.refused_total == len(listed.refused) == len(spoiled)
+    stats.close()
+
+
+@pytest.mark.parametrize("fault", ["down", "lost", "contended"])
+@pytest.mark.parametrize("write", [1, 2, 3])
+def test_a_late_record_counts_once_wherever_its_counting_is_interrupted(write: int, fault: str) -> None:
+    """A record that was refused, then read, counts once though one of its three writes fails."""
+    stats = FaultyStats()
+    records = [arrival(number, at_ms=61_000) for number in (1, 2, 3)]
+    handle(make_event(spoil(records[0]), *records[1:], shard="a"), stats, LOGGER)
+
+    stats.faults = [fault, *["ok"] * (write - 1)]
+    assert failures(handle(make_event(*records, shard="a"), stats, LOGGER))
+    assert stats.faults == []
+    for _ in range(2):
+        assert failures(handle(make_event(*records, shard="a"), stats, LOGGER)) == []
+        assert [counts.arrivals for counts in totals(stats)] == [3, 3]
+    shard = stats.get_stream_shard("a")
+
+    assert shard is not None
+    assert (shard.refused, shard.refused_total) == ({}, 0)
     stats.close()
 
 

@@ -17,7 +17,7 @@ from shared.domain.stats.report_value import report_value
 from shared.hot_keys import look_at_hot_keys
 from shared.stores.sqlite.stats import SqliteStats
 from tests.fakes.system import FakeClock
-from tests.unit.stream.records import FIRST, arrival, make_event, spoil
+from tests.unit.stream.records import FIRST, arrival, held, make_event, spoil
 
 NOW_MS = 1_800_000_000_000
 LOGGER = Logger(service="test", level="CRITICAL")
@@ -110,6 +110,16 @@ def test_a_hot_event_gets_advice_with_the_command(stats: SqliteStats) -> None:
     assert [advice.command for advice in report.advice] == ["onsale sale reshard gig --shards 16"]
     assert report.advice[0].peak_units_per_s == 1_500
     assert [flag.pattern for flag in report.flags] == [Pattern.LOW_CARDINALITY]
+
+
+def test_the_peak_is_in_write_units(stats: SqliteStats) -> None:
+    """Steps that are written in transactions weigh double, so as many changes need more shards."""
+    Feed(stats).arrivals(500, shards=1)
+    records = [held(10_000 + number, at_ms=NOW_MS) for number in range(500)]
+    handle(make_event(*records, shard="stream-0"), stats, LOGGER)
+    report = look_at_hot_keys(stats, now_ms=NOW_MS, range_s=60, shards_of={"gig": 1})
+
+    assert [advice.peak_units_per_s for advice in report.advice] == [pytest.approx(1_500)]
 
 
 def test_the_same_orders_over_a_minute_need_no_advice(stats: SqliteStats) -> None:
