@@ -47,7 +47,12 @@ class HoldOutcome:
 
 
 class InventoryStore(Protocol):
-    """Seats as counters; no method reads before it writes outside one transaction."""
+    """Seats as counters; no method reads before it writes outside one transaction.
+
+    A call repeated under its `op` within ten minutes of the first is recognised as done and changes nothing, whatever
+    others wrote in between; an answer of False, or `held` False, changed nothing and is not remembered. `release` is
+    recognised, as `save` is, until somebody writes on top of it.
+    """
 
     def open_inventory(self, sale: Sale) -> None:
         """Create the counters of a new sale's pools; what already stands is left alone."""

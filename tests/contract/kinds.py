@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from shared.ports import ChangeLog, Clock, Store
 from shared.retry import Retrier, RetryPolicy
@@ -43,12 +44,17 @@ class StoreKind:
     modules: frozenset[str] | None = None
 
 
+# Where a sync costs nothing: what a store does with a disk has tests of its own.
+_MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+
+
 @contextmanager
 def sqlite_file(folder: Path, clock: Clock) -> Iterator[OpenStore]:
     """Open a store in a file."""
-    store = SqliteStore(folder, clock)
-    yield OpenStore(store, store)
-    store.close()
+    with TemporaryDirectory(dir=_MEMORY_DISK if _MEMORY_DISK.is_dir() else folder) as quick:
+        store = SqliteStore(quick, clock)
+        yield OpenStore(store, store)
+        store.close()
 
 
 @contextmanager

@@ -10,10 +10,13 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING
 
+from shared.domain.errors import Unavailable
 from shared.stores.sqlite.connections import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from shared.stores.sqlite.turnstile import Turnstile
 
 # Some three pages of 4 KiB a job: about 12 MiB of log.
 JOBS_BETWEEN = 1_000
@@ -25,9 +28,10 @@ _CUT_WAIT_S = 0.05
 class Checkpointer:
     """Copies the log now and then; the thread begins with the first need and ends with `close`."""
 
-    def __init__(self, path: Path) -> None:
-        """Look after the database at `path`."""
+    def __init__(self, path: Path, turnstile: Turnstile) -> None:
+        """Look after the database at `path`, to which writers come by `turnstile`."""
         self._path = path
+        self._turnstile = turnstile
         self._wanted = threading.Event()
         self._ended = False
         self._last = 0
@@ -58,12 +62,12 @@ class Checkpointer:
                 if self._ended:
                     return
                 # What fails now is done by the next one; a damaged file shows itself to the writers.
-                with contextlib.suppress(sqlite3.Error):
-                    copy_log(connection)
+                with contextlib.suppress(sqlite3.Error, Unavailable):
+                    self._copy(connection)
 
-
-def copy_log(connection: sqlite3.Connection) -> None:
-    """Copy what can be copied without making anybody wait, and cut a log that has grown too long."""
-    _busy, pages, _copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    if pages > MAX_LOG_PAGES:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def _copy(self, connection: sqlite3.Connection) -> None:
+        """Copy what can be copied without making anybody wait, and cut a log that has grown too long."""
+        _busy, pages, _copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if pages > MAX_LOG_PAGES:
+            with self._turnstile.standing():
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -12,7 +12,7 @@ from pathlib import Path
 from shared.domain.errors import Broken, Unavailable
 from shared.stores.sqlite.errors import translate
 
-# How long a writer waits for another process's transaction, which takes milliseconds.
+# How long a reader waits where it must: while another process recovers the log after a crash.
 BUSY_TIMEOUT_S = 2.0
 SCHEMA_VERSION = 1
 # "Onsa": tells our file from any other database.
@@ -75,7 +75,7 @@ def make_file(path: Path, created: str) -> None:
 
 
 def check_file(connection: sqlite3.Connection, place: str) -> None:
-    """Raise Broken when the file is not ours or of another layout, Unavailable when it cannot be written."""
+    """Raise Broken when the file is not ours or of another layout."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
@@ -85,5 +85,3 @@ def check_file(connection: sqlite3.Connection, place: str) -> None:
             f"{place} has layout {version}, this program knows {SCHEMA_VERSION}; "
             "export it with the program that wrote it and restore the export here."
         )
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute("ROLLBACK")

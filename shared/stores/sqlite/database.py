@@ -13,6 +13,7 @@ from shared.stores.sqlite.checkpoints import Checkpointer
 from shared.stores.sqlite.connections import check_file, connect, create_schema, make_file
 from shared.stores.sqlite.errors import translate
 from shared.stores.sqlite.group_commit import GroupCommit
+from shared.stores.sqlite.turnstile import Turnstile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,21 +36,32 @@ class Database:
         self.place = "The store in memory" if path is None else str(path)
         self._closed = False
         self._idle: deque[sqlite3.Connection] = deque()
+        self._turnstile: Turnstile | None = None
+        self._checkpoints: Checkpointer | None = None
         created = format_time_ms(clock.now_ms()).removesuffix("Z")
         if path is not None:
             make_file(path, created)
         with self._translated():
-            writer = connect(path)
+            # Waiting for other processes is the turnstile's task.
+            self._writer = connect(path, busy_timeout_s=0)
             if path is None:
-                create_schema(writer, created)
+                create_schema(self._writer, created)
             else:
-                with contextlib.ExitStack() as undo:
-                    undo.callback(writer.close)
-                    check_file(writer, self.place)
-                    undo.pop_all()
-        self._writer = writer
-        self._group = GroupCommit(writer, self.place)
-        self._checkpoints = None if path is None else Checkpointer(path)
+                self._share(path)
+        self._group = GroupCommit(self._writer, self.place, self._begin)
+
+    def _share(self, path: Path) -> None:
+        """Stand in line with the other processes over the file, after a look whether it is a store of ours."""
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._writer.close)
+            check_file(self._writer, self.place)
+            self._turnstile = Turnstile(path)
+            undo.callback(self._turnstile.close)
+            # A file that cannot be written is told now, not to the first buyer.
+            self._turnstile.begin(self._writer)
+            self._writer.execute("ROLLBACK")
+            undo.pop_all()
+        self._checkpoints = Checkpointer(path, self._turnstile)
 
     def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Carry out `job` in a transaction; its answer is given when it is durable."""
@@ -83,6 +95,16 @@ class Database:
             while self._idle:
                 self._idle.pop().close()
             self._writer.close()
+        if self._turnstile is not None:
+            self._turnstile.close()
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        # Looked at again in turn: a writer may have waited while the store was closed.
+        self._refuse_when_closed()
+        if self._turnstile is None:
+            connection.execute("BEGIN IMMEDIATE")
+        else:
+            self._turnstile.begin(connection)
 
     def _take(self) -> sqlite3.Connection:
         try:

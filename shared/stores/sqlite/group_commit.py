@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from shared.domain.errors import AnswerLost
+from shared.domain.errors import AnswerLost, Unavailable
 from shared.stores.sqlite.errors import translate
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ class _Ticket:
 class GroupCommit:
     """The one writer of this process over `connection` (autocommit mode, shared between threads)."""
 
-    def __init__(self, connection: sqlite3.Connection, place: str) -> None:
-        """Write through `connection`; `place` names the file in errors."""
+    def __init__(self, connection: sqlite3.Connection, place: str, begin: Callable[[sqlite3.Connection], None]) -> None:
+        """Write through `connection`; `place` names the file in errors, `begin` waits for this process's turn."""
         self._connection = connection
+        self._begin = begin
         self._place = place
         self._mutex = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
@@ -108,7 +109,7 @@ class GroupCommit:
         try:
             self._transaction(group)
             self.jobs_done += len(group)
-        except (sqlite3.Error, AnswerLost) as error:
+        except (sqlite3.Error, Unavailable) as error:
             self._undo(group, error)
         except BaseException:
             self._undo(group, AnswerLost())
@@ -116,7 +117,7 @@ class GroupCommit:
 
     def _transaction(self, group: list[_Ticket]) -> None:
         execute = self._connection.execute
-        execute("BEGIN IMMEDIATE")
+        self._begin(self._connection)
         if len(group) == 1:
             # Alone, a job needs no savepoint of its own.
             self._attempt(group[0], undo="ROLLBACK")
@@ -153,4 +154,4 @@ class GroupCommit:
             if isinstance(failure, sqlite3.Error):
                 ticket.error = translate(failure, self._place)
             else:
-                ticket.error = AnswerLost(str(failure))
+                ticket.error = type(failure)(str(failure))

@@ -14,6 +14,11 @@ from shared.domain.errors import AnswerLost, Broken, Contended
 from shared.stores.sqlite.group_commit import GroupCommit
 
 
+def begin(connection: sqlite3.Connection) -> None:
+    """Begin at once, in nobody's turn."""
+    connection.execute("BEGIN IMMEDIATE")
+
+
 class Table:
     """A file with one table, written by the group commit under test and read by a connection of its own."""
 
@@ -23,7 +28,7 @@ class Table:
         self.connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)")
         self.reader = self.connect(path)
         self.statements: list[str] = []
-        self.group = GroupCommit(self.connection, "the file")
+        self.group = GroupCommit(self.connection, "the file", begin)
 
     def connect(self, path: Path) -> sqlite3.Connection:
         return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
@@ -149,7 +154,7 @@ class NoCommit:
 
 def test_a_failed_commit_is_an_answer_lost(table: Table) -> None:
     """Whether it is durable is not known, so the caller is to repeat the same operation."""
-    group = GroupCommit(NoCommit(table.connection), "the file")  # type: ignore[arg-type]
+    group = GroupCommit(NoCommit(table.connection), "the file", begin)  # type: ignore[arg-type]
 
     with pytest.raises(AnswerLost):
         group.run(lambda _connection: 1)
