@@ -69,16 +69,17 @@ class Inventory(Base):
         actions += self._giving_back(order, withhold=withhold)
         if max_per_buyer is not None:
             key = s.buyer_key(order.key.event_id, order.buyer_id)
-            actions.append(s.count_down(self._tables.inventory, key, order.quantity))
+            counter = s.count_down(self._tables.inventory, key, order.quantity)
+            try:
+                return self._released("release and count", order, [*actions, counter])
+            except Cancelled as cancelled:
+                if any(verdict.failed for verdict in cancelled.verdicts[:-1]):
+                    raise _not_taken(order) from None
+                # Held before the sale had a limit: the counter does not know of this order, and stays as it is.
         try:
-            self._calls.transact(actions, name=("release", order.key.event_id, order.op))
-        except Cancelled as cancelled:
-            first = cancelled.verdicts[0]
-            cancelled.need(decided=first.failed)
-            if not first.failed:
-                raise Broken(f"The seats of order {order.key.order_id} are not counted as taken.") from None
-            return lost_race(order, first.item)
-        return Saved(order, done=True)
+            return self._released("release", order, actions)
+        except Cancelled:
+            raise _not_taken(order) from None
 
     def draw(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
         return self._move(event_id, pool_id, slice_no, seats, name=("draw", event_id, op))
@@ -109,6 +110,18 @@ class Inventory(Base):
         except Cancelled as cancelled:
             return _own(cancelled.verdicts[0].item, op)
         return True
+
+    def _released(self, what: str, order: Order, actions: Sequence[Body]) -> Saved:
+        """Carry the release out; Cancelled when something else than the order, its first action, is in the way."""
+        try:
+            self._calls.transact(actions, name=(what, order.key.event_id, order.op))
+        except Cancelled as cancelled:
+            first = cancelled.verdicts[0]
+            cancelled.need(decided=first.failed)
+            if not first.failed:
+                raise
+            return lost_race(order, first.item)
+        return Saved(order, done=True)
 
     def _move(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, name: tuple[str, ...]) -> bool:
         """Move seats from the pool into a slice, or back when negative.
@@ -155,3 +168,7 @@ def _by_key(items: Sequence[Item]) -> dict[str, Item]:
 
 def _own(pool_item: Item | None, op: str) -> bool:
     return pool_item is not None and pool_item.get("round_op") == op
+
+
+def _not_taken(order: Order) -> Broken:
+    return Broken(f"The seats of order {order.key.order_id} are not counted as taken.")

@@ -32,12 +32,11 @@ def _batch(*numbers: int, max_per_buyer: int | None = None) -> HoldBatch:
     )
 
 
-def _released() -> tuple[Order, Order]:
+def _released() -> Order:
     held = transitions.hold(ORDER, op="h", now_ms=5_000, hold_ends_at_ms=65_000, slices={"floor": 0})
-    ended = transitions.release(
+    return transitions.release(
         held, held.payment, op="r", now_ms=70_000, status=Status.EXPIRED, reason=Reason.NOT_PAID_IN_TIME
     )
-    return held, ended
 
 
 @pytest.mark.parametrize(
@@ -221,7 +220,7 @@ def test_a_release_hidden_by_a_conflict_is_repeated(scripted: Bench) -> None:
     scripted.road.cancel("TransactionConflict", "ConditionalCheckFailed")
 
     with pytest.raises(Contended):
-        scripted.store.release(_released()[1], seen_rev=2, withhold=False, max_per_buyer=None)
+        scripted.store.release(_released(), seen_rev=2, withhold=False, max_per_buyer=None)
 
 
 def test_a_release_of_seats_that_are_not_counted_stops_everything(scripted: Bench) -> None:
@@ -229,7 +228,18 @@ def test_a_release_of_seats_that_are_not_counted_stops_everything(scripted: Benc
     scripted.road.cancel("None", "ConditionalCheckFailed")
 
     with pytest.raises(Broken):
-        scripted.store.release(_released()[1], seen_rev=2, withhold=False, max_per_buyer=None)
+        scripted.store.release(_released(), seen_rev=2, withhold=False, max_per_buyer=None)
+
+
+def test_a_counter_that_does_not_know_the_order_keeps_no_seat(scripted: Bench) -> None:
+    """Held before the sale had a limit: the seats go back all the same, and the counter stays as it is."""
+    scripted.road.cancel("None", "None", "ConditionalCheckFailed")
+    scripted.road.give()
+
+    assert scripted.store.release(_released(), seen_rev=2, withhold=False, max_per_buyer=4).done
+    first, second = scripted.road.requests
+    assert first["TransactItems"][:2] == second["TransactItems"]
+    assert first["ClientRequestToken"] != second["ClientRequestToken"]
 
 
 def test_keys_left_unread_are_asked_for_again(scripted: Bench) -> None:
