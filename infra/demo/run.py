@@ -142,6 +142,7 @@ class Demo:
 
     def _send_home(self, crowd: Stampede, sale: Sale) -> None:
         """Wait until all buyers have read their end; late ones are sent home with what they know."""
+        crowd.tell_news()
         deadline_s = time.monotonic() + BOTS_GO_HOME_WITHIN_S
         while crowd.running and time.monotonic() < deadline_s:
             self._tick(crowd, sale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
@@ -17,6 +18,8 @@ ACCEPTED = 202
 OK = 200
 # Whoever sends the same request twice does so at once (a double click) or after a while (a lost answer).
 REPEAT_WITHIN_S = 0.5
+# Those who hear that the sale is over do not all look at once.
+NEWS_WITHIN_S = 3.0
 STAFF_ROUTE = "/v1/staff/sales"
 
 
@@ -33,7 +36,11 @@ class Tally:
 
 @dataclass(slots=True)
 class Crowd:
-    """What the buyers of one process share. `order_ids` are the orders they know of."""
+    """What the buyers of one process share.
+
+    `order_ids` are the orders they know of. `news` tells everybody that the sale is over, as a mail would: who waits
+    for the next look then looks within `NEWS_WITHIN_S`.
+    """
 
     client: Client
     event_id: str
@@ -42,6 +49,7 @@ class Crowd:
     rude: bool = False
     tally: Tally = field(default_factory=Tally)
     order_ids: list[str] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def path(self) -> str:
@@ -158,7 +166,15 @@ class Bot:
         if self._last_status in FINAL:
             return
         await self._act_on(reply)
-        await asyncio.sleep(self._manners.before_poll_s(reply.body.get("poll_after_s")))
+        await self._rest(self._manners.before_poll_s(reply.body.get("poll_after_s")))
+
+    async def _rest(self, wait_s: float) -> None:
+        news = self._crowd.news
+        if not news.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), wait_s)
+        if news.is_set():
+            await asyncio.sleep(min(wait_s, self._dice.random() * NEWS_WITHIN_S))
 
     async def _act_on(self, reply: Reply) -> None:
         if self._buyer.cancels and not self._cancelled:

@@ -1,7 +1,8 @@
 """One generator process: `python -m infra.load.generator`.
 
 Reads a job as its first line of standard input, prints `{"ready": …}` once tokens are minted and the sale is known,
-starts on the second line, prints a tally about twice a second, and at the end `{"done": …}`. SIGTERM ends the buyers
+starts on the second line, prints a tally about twice a second, and at the end `{"done": …}`. A third line tells the
+buyers that the sale is over, so that those who were told to look much later look now. SIGTERM ends the buyers
 early; their receipts are written all the same.
 """
 
@@ -55,10 +56,12 @@ async def run(job: Job) -> None:
             return
         began = time.monotonic()
         teller = asyncio.create_task(_tell(crowd))
+        herald = asyncio.create_task(_hear(crowd))
         await _let_live(job, bots, [buyer.presses_after_s for buyer in buyers])
-        teller.cancel()
-        with suppress(asyncio.CancelledError):
-            await teller
+        for task in (teller, herald):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         _write_receipts(Path(job.receipts), bots)
         say({"tally": asdict(crowd.tally), "statuses": dict(client.statuses)})
         say({"done": round(time.monotonic() - began, 3)})
@@ -91,6 +94,15 @@ def _by_hand(session: aiohttp.ClientSession, job: Job) -> Any:  # noqa: ANN401 -
     if job.payment_url is None or job.publishable_key is None:
         return None
     return HandPayments(session, job.payment_url, job.publishable_key).pay
+
+
+async def _hear(crowd: Crowd) -> None:
+    """Wait for the parent's third line, which says that the sale is over."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    if await reader.readline():
+        crowd.news.set()
 
 
 async def _tell(crowd: Crowd) -> None:

@@ -80,6 +80,11 @@ class Stampede:
         for child in self._children:
             _write(child, "go")
 
+    def tell_news(self) -> None:
+        """Tell all buyers that the sale is over, as a mail would."""
+        for child in self._children:
+            _write(child, "over")
+
     @property
     def running(self) -> bool:
         """Say whether any buyer is still under way."""
