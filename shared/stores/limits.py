@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shared.domain.errors import Invalid
+from shared.domain.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,14 @@ def check_item(item: dict[str, Any]) -> None:
     for name, most in (("pk", MAX_PARTITION_KEY_BYTES), ("sk", MAX_SORT_KEY_BYTES)):
         if name in item and not 0 < len(item[name].encode("utf-8")) <= most:
             raise Invalid(f"A key has 1 to {most} bytes.", field=name, code="bad-key")
+
+
+def check_asked_for(event_id: str) -> None:
+    """Raise NotFound for an event id that no key can hold: it came from outside, and nothing stands under it."""
+    try:
+        check_item({"pk": event_id})
+    except Invalid:
+        raise NotFound("There is no sale of this id; check it, or list the sales.") from None
 
 
 def check_actions(count: int) -> None:

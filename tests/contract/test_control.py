@@ -65,6 +65,15 @@ def test_an_unknown_sale_is_not_found(store: Store) -> None:
         store.get_sale("gig")
 
 
+@pytest.mark.parametrize("event_id", ["", "x" * 3_000, "\ud800", "gig#sale", "日本"])
+def test_what_no_sale_can_be_called_is_not_found(store: Store, event_id: str) -> None:
+    """R13: whatever stands in the address, the answer is that there is no such sale."""
+    store.create_sale(make_sale())
+
+    with pytest.raises(NotFound):
+        store.get_sale(event_id)
+
+
 def test_a_sale_is_saved_over_the_version_that_was_seen(store: Store) -> None:
     """A repeated save counts as done, a late one does not."""
     sale = make_sale()

@@ -12,6 +12,7 @@ from shared.domain.errors import NotFound
 from shared.stores.dynamo.base import Base
 from shared.stores.dynamo.errors import Cancelled, ConditionFailed
 from shared.stores.dynamo.expressions import check, put, query
+from shared.stores.limits import check_asked_for
 from shared.stores.records import (
     AUDIT,
     MEMBERS,
@@ -53,11 +54,12 @@ class Control(Base):
         return sale
 
     def get_sale(self, event_id: str) -> SaleView:
+        check_asked_for(event_id)
         body = query(self._tables.control, "#pk = :pk", {"pk": _home(event_id)})
         items = self._read_partition({**body, "ConsistentRead": True})
         for view in read_views(items):
             return view
-        raise NotFound(f"There is no sale {event_id!r}.")
+        raise NotFound("There is no sale of this id; check it, or list the sales.")
 
     def save_sale(self, sale: Sale, *, seen_version: int) -> bool:
         item = _at_home(sale_item(sale))

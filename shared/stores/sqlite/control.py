@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.errors import Broken, NotFound
 from shared.stores import records
-from shared.stores.limits import check_item
+from shared.stores.limits import check_asked_for, check_item
 from shared.stores.sqlite.codec import decode, encode
 from shared.stores.sqlite.part import Part
 
@@ -47,6 +47,7 @@ class SqliteControl(Part):
         return self._database.write(put)
 
     def get_sale(self, event_id: str) -> SaleView:
+        check_asked_for(event_id)
         keys = (records.SALES, records.sale_sk(event_id), records.notice_sk(event_id))
         views = records.read_views(self._items(_GET_TWO, *keys))
         if not views:
