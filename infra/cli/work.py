@@ -37,6 +37,7 @@ def work(
     Examples: onsale work · onsale work --name night-shift
     """
     import json
+    import logging
 
     from aws_lambda_powertools.logging import utils
 
@@ -50,6 +51,7 @@ def work(
 
     settings = read_settings()
     logger = make_logger("consumers", settings)
+    logging.getLogger("consumers")  # it must be there to be given the format
     utils.copy_config_to_registered_loggers(logger, include={"consumers"})
     clock, ids, tally = SystemClock(), SystemIds(), Tally()
     name = name or f"{socket.gethostname()}-{os.getpid()}"
