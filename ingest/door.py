@@ -50,6 +50,10 @@ class Door:
         resolver.correlation_id = correlation_id
         return resolver.resolve(with_plain_body(event), context)
 
+    def close(self) -> None:
+        """Close the store; no further event can be answered."""
+        self._parts.store.close()
+
     def resolver(self) -> Resolver:
         """Return this thread's resolver, made when it is first needed."""
         resolver: Resolver | None = getattr(self._local, "resolver", None)

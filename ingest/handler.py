@@ -36,6 +36,12 @@ class _Wired:
                     self._door = build_app(_real_parts())
         return self._door
 
+    def close(self) -> None:
+        with self._lock:
+            if self._door is not None:
+                self._door.close()
+                self._door = None
+
 
 _WIRED = _Wired()
 
@@ -48,6 +54,11 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
 def warm() -> None:
     """Wire now instead of with the first request; what is wrong with the settings or the store is raised here."""
     _WIRED.door()
+
+
+def shut() -> None:
+    """Give back what was opened; the next event wires anew."""
+    _WIRED.close()
 
 
 def build_app(parts: Parts) -> Door:

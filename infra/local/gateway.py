@@ -57,7 +57,7 @@ class Gateway:
             self._in_flight -= 1
 
     def close(self) -> None:
-        """Let the threads end once what they do is done."""
+        """Return when the threads have ended, after what they are at."""
         self._pool.shutdown()
 
     async def _serve(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:

@@ -24,7 +24,7 @@ from infra.cli.exits import Usage, exit_code_of
 from infra.local.authorizer import Authorizer
 from infra.local.gateway import Gateway
 from infra.local.tokens import local_key
-from ingest.handler import handler, warm
+from ingest.handler import handler, shut, warm
 from shared.domain.errors import OnsaleError
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
@@ -71,6 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _sorry(error)
         with contextlib.closing(gateway):
             _serve(gateway, listener)
+        shut()
     return 0
 
 
