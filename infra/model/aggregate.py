@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from infra.model.cells import Cells, Keys
 from infra.model.delay_line import DelayLine
+from infra.model.flow_budget import FlowBudget
 from infra.model.flow_space import FlowSpace
 from infra.model.key_space import KeySpace
 from infra.model.reasons import Resource
-from infra.model.retry_rules import BudgetScope
 from infra.model.scenario import Floats, Outcome, Scenario
 
 TICK_S = 0.05
@@ -30,6 +32,15 @@ def total_of(masses: list[Floats]) -> Floats:
     return np.asarray(np.sum(masses, axis=0), dtype=np.float64)
 
 
+@dataclass(slots=True)
+class _Batch:
+    """Requests of one tick, per key: how often their buyers came back, and their earlier tries this time."""
+
+    turn: int
+    tries: int
+    mass: Floats
+
+
 class _Run:
     def __init__(self, scenario: Scenario, tick_s: float) -> None:
         self._scenario, self._tick_s = scenario, tick_s
@@ -45,17 +56,16 @@ class _Run:
         self._place()
         count = len(self._keys)
         rules = scenario.retries
-        self._waits = [DelayLine(count, 0, rules.longest_wait_s(i) / tick_s) for i in range(rules.attempts - 1)]
+        turns = range(scenario.returns + 1)
+        waits_ticks = [rules.longest_wait_s(i) / tick_s for i in range(rules.attempts - 1)]
+        self._waits = {
+            (turn, i + 1): DelayLine(count, 0, ticks) for turn in turns for i, ticks in enumerate(waits_ticks)
+        }
         from_s, to_s = scenario.return_after_s
-        self._away = [DelayLine(count, from_s / tick_s, to_s / tick_s) for _ in range(scenario.returns)]
+        self._away = {turn: DelayLine(count, from_s / tick_s, to_s / tick_s) for turn in turns[1:]}
         self._door_level = scenario.accept_per_s or 0.0
-        per_shard = rules.scope is BudgetScope.SHARD
-        self._budget_cap = np.full(
-            count if per_shard else 1, float(rules.budget * (1.0 if per_shard else rules.clients))
-        )
-        self._budget = self._budget_cap.copy()
+        self._budget = FlowBudget(rules, count)
         self._load = np.zeros(len(self._cells.key))
-        self._turns: list[tuple[int, Floats]] = []
 
     def run(self) -> Outcome:
         scenario, tick_s = self._scenario, self._tick_s
@@ -90,41 +100,40 @@ class _Run:
         second = int(now_s + 1e-9)
         new = self._rng.poisson(self._keys.weights * (self._rate(now_s) * self._tick_s)).astype(np.float64)
         self._out.arrivals[second] += new.sum()
-        back: list[tuple[int, Floats]] = [(0, new)]
-        back += [(i + 1, f.copy()) for i, line in enumerate(self._away) if (f := line.advance()) is not None]
-        admitted = self._through_the_door(back, second)
-        tries: list[tuple[int, Floats]] = [(0, admitted)]
-        tries += [(i + 1, f.copy()) for i, line in enumerate(self._waits) if (f := line.advance()) is not None]
-        share = self._serve(tries, now_s)
-        self._after_the_answers(tries, share, second)
+        back = [_Batch(0, 0, new)]
+        back += [_Batch(turn, 0, f) for turn, line in self._away.items() if (f := line.advance()) is not None]
+        batches = self._through_the_door(back, second)
+        batches += [_Batch(*at, f) for at, line in self._waits.items() if (f := line.advance()) is not None]
+        share = self._serve(batches, now_s)
+        self._after_the_answers(batches, share, second)
 
     def _rate(self, now_s: float) -> float:
         return self._scenario.arrivals.rate_at(now_s + self._tick_s / 2)
 
-    def _through_the_door(self, back: list[tuple[int, Floats]], second: int) -> Floats:
+    def _through_the_door(self, back: list[_Batch], second: int) -> list[_Batch]:
         """Admit what the budget allows; the rest comes back later, or not at all."""
         per_s = self._scenario.accept_per_s
-        wanted = sum(float(mass.sum()) for _, mass in back)
-        share = 1.0
-        if per_s is not None:
-            at_hand = self._door_level + per_s * self._tick_s
-            share = min(1.0, at_hand / wanted) if wanted else 1.0
-            self._door_level = min(per_s, at_hand - share * wanted)
-            self._out.refused_at_door[second] += wanted * (1 - share)
-        self._turns = back
+        wanted = sum(float(batch.mass.sum()) for batch in back)
+        if per_s is None or not wanted:
+            return back
+        at_hand = self._door_level + per_s * self._tick_s
+        share = min(1.0, at_hand / wanted)
+        self._door_level = min(per_s, at_hand - share * wanted)
+        self._out.refused_at_door[second] += wanted * (1 - share)
         if share < 1:
-            for turn, mass in back:
-                self._send_away(turn, mass * (1 - share))
-        return total_of([mass * share for _, mass in back])
+            for batch in back:
+                self._send_away(batch.turn, batch.mass * (1 - share))
+        return [_Batch(batch.turn, 0, batch.mass * share) for batch in back]
 
     def _send_away(self, turn: int, mass: Floats) -> None:
-        if turn < len(self._away):
-            self._away[turn].add(mass)
+        line = self._away.get(turn + 1)
+        if line is not None:
+            line.add(mass)
 
-    def _serve(self, tries: list[tuple[int, Floats]], now_s: float) -> Floats:
+    def _serve(self, batches: list[_Batch], now_s: float) -> Floats:
         """Put all tries of the tick to table and index; the share of each key that was served."""
         cells = self._cells
-        demand_by_key = total_of([mass for _, mass in tries])
+        demand_by_key = total_of([batch.mass for batch in batches])
         demand = demand_by_key[cells.key] * cells.part
         for space in self._spaces:
             space.refill(self._tick_s)
@@ -162,49 +171,26 @@ class _Run:
             space.take(passed)
         return passed
 
-    def _after_the_answers(self, tries: list[tuple[int, Floats]], share: Floats, second: int) -> None:
-        refused_any = bool(np.any(share < 1))
-        failed = np.zeros(len(self._keys))
-        for number, mass in tries:
-            passed = mass * share if refused_any else mass
-            self._out.accepted_by_try[number] += float(passed.sum())
-            self._refund(passed, number)
-            if not refused_any:
-                continue
-            refused = mass - passed
-            if number < len(self._waits):
-                again = self._spend(refused)
-                self._waits[number].add(again)
-                refused = refused - again
-            failed += refused
-        if refused_any:
-            self._out.failed[second] += failed.sum()
-            self._fail(failed)
+    def _after_the_answers(self, batches: list[_Batch], share: Floats, second: int) -> None:
+        """Successes refund the budget; the refused wait for a retry, or fail and go away."""
+        if share.min() >= 1.0:
+            for batch in batches:
+                self._pass_batch(batch, batch.mass)
+            return
+        for batch in batches:
+            passed = batch.mass * share
+            self._pass_batch(batch, passed)
+            batch.mass = batch.mass - passed
+        again = [batch for batch in batches if (batch.turn, batch.tries + 1) in self._waits]
+        paid = self._budget.spend(total_of([batch.mass for batch in again])) if again else 0.0
+        for batch in again:
+            retried = batch.mass * paid
+            self._waits[batch.turn, batch.tries + 1].add(retried)
+            batch.mass = batch.mass - retried
+        for batch in batches:
+            self._out.failed[second] += float(batch.mass.sum())
+            self._send_away(batch.turn, batch.mass)
 
-    def _fail(self, failed: Floats) -> None:
-        """Failed requests come back as often as their turn allows; turns share failures evenly."""
-        turns = self._turns
-        total = total_of([mass for _, mass in turns])
-        for turn, mass in turns:
-            part = np.divide(mass, total, out=np.full(len(total), 1.0 if turn == 0 else 0.0), where=total > 0)
-            self._send_away(turn, failed * part)
-
-    def _refund(self, passed: Floats, number: int) -> None:
-        rules = self._scenario.retries
-        refund = rules.retry_cost if number else rules.success_refund
-        gain = passed if self._budget_is_per_key() else passed.sum(keepdims=True)
-        np.minimum(self._budget + gain * refund, self._budget_cap, out=self._budget)
-
-    def _budget_is_per_key(self) -> bool:
-        return self._scenario.retries.scope is BudgetScope.SHARD
-
-    def _spend(self, refused: Floats) -> Floats:
-        rules = self._scenario.retries
-        if self._budget_is_per_key():
-            again = np.minimum(refused, self._budget / rules.retry_cost)
-            self._budget -= again * rules.retry_cost
-            return again
-        total = float(refused.sum())
-        part = min(1.0, float(self._budget[0]) / rules.retry_cost / total) if total else 0.0
-        self._budget[0] -= part * total * rules.retry_cost
-        return refused * part
+    def _pass_batch(self, batch: _Batch, passed: Floats) -> None:
+        self._out.accepted_by_try[batch.tries] += float(passed.sum())
+        self._budget.refund(passed, batch.tries)

@@ -43,15 +43,4 @@ class DelayLine:
             self._flow[:] = 0.0
             return None
         np.maximum(self._flow, 0.0, out=self._flow)
-        return self._flow if self._flow.max() > _NOTHING else None
-
-    @property
-    def waiting(self) -> float:
-        """Mass that has not come out yet."""
-        rows = len(self._deltas)
-        ahead = [self._deltas[(self._tick + i) % rows] for i in range(1, rows)]
-        flow, total = self._flow.copy(), 0.0
-        for row in ahead:
-            flow += row
-            total += float(np.maximum(flow, 0.0).sum())
-        return total
+        return self._flow.copy() if self._flow.max() > _NOTHING else None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from infra.model.aggregate import simulate_flows
 from infra.model.capacity import OnDemand
@@ -17,8 +18,11 @@ from infra.model.retry_rules import our_rules
 from infra.model.scenario import Floats, Scenario
 
 _DRAWS = 400
+_FEWEST_DRAWS = 100
+_COUNTS_AT_MOST = 250_000
 _SIMULATED_DRAWS = 8
-_SIMULATED_S = 20.0
+_SIMULATED_S = 10.0
+_SIMULATED_TICK_S = 0.1
 _MANY = 0.01
 """Above this share of throttled requests retries feed on each other: it is simulated, not calculated."""
 _LOW, _HIGH = 0.005, 0.995
@@ -58,7 +62,7 @@ def forecast(request: PlanRequest, layout: Layout, draws: int = _DRAWS) -> Forec
     if float(rates.mean()) > _MANY:
         seeds = range(request.seed, request.seed + _SIMULATED_DRAWS)
         duration_s = min(_SIMULATED_S, request.duration_s)
-        runs = [simulate_flows(scenario_of(request, layout, seed, duration_s)) for seed in seeds]
+        runs = [simulate_flows(scenario_of(request, layout, seed, duration_s), _SIMULATED_TICK_S) for seed in seeds]
         rates = np.array([run.throttle_rate for run in runs])
         return Forecast(float(rates.mean()), float(rates.min()), float(rates.max()))
     return span_of(rates)
@@ -74,6 +78,7 @@ def span_of(rates: Floats) -> Forecast:
 
 def calculated_rates(request: PlanRequest, layout: Layout, draws: int = _DRAWS) -> Floats:
     """One throttle rate per draw: keys fall into partitions, each loses what its bucket cannot hold."""
+    draws = max(_FEWEST_DRAWS, min(draws, _COUNTS_AT_MOST // max(layout.partitions, layout.partitions_index)))
     rng = np.random.default_rng([request.seed, layout.shards, layout.partitions, layout.partitions_index])
     demand = demand_of(request)
     factors = _peak_factors(request, rng, draws)
@@ -82,9 +87,9 @@ def calculated_rates(request: PlanRequest, layout: Layout, draws: int = _DRAWS) 
     for units_per_s, partitions in sides:
         counts = rng.multinomial(layout.shards, np.full(partitions, 1 / partitions), size=draws)
         load = counts * (units_per_s / layout.shards * factors[:, None])
-        lost = lost_units_per_s(load, request, units_per_s / demand.requests_per_s)
-        refused += lost.sum(axis=1) * demand.requests_per_s / units_per_s
-    refused *= _tries_of_a_refused_buyer(request)
+        unit = units_per_s / demand.requests_per_s
+        lost_per_s = lost_units_per_s(load, request, unit) / unit
+        refused += _refusals_per_s(lost_per_s, counts, request, unit).sum(axis=1)
     return refused / (demand.requests_per_s * factors + refused)
 
 
@@ -112,9 +117,16 @@ def lost_units_per_s(load: Floats, request: PlanRequest, unit: float) -> Floats:
     return np.where(load > ceiling, np.maximum(0.0, loss - depth / request.duration_s), loss)
 
 
-def _tries_of_a_refused_buyer(request: PlanRequest) -> float:
-    """A buyer whose key is over its ceiling is refused at each try of each return."""
-    defaults = Scenario(arrivals=step(1, 1), groups=())
-    between_s = sum(defaults.return_after_s) / 2
-    returns = min(defaults.returns, request.duration_s / between_s)
-    return (1 + returns) * our_rules().attempts
+def _refusals_per_s(lost_per_s: Floats, shards: NDArray[np.int64], request: PlanRequest, unit: float) -> Floats:
+    """Refused requests of each partition when `lost_per_s` buyers a second find no room in it.
+
+    Each comes back as often as it may and is refused again; retries in between last as long as the
+    partition's shards have a budget for them.
+    """
+    rules, habits = our_rules(), Scenario(arrivals=step(1, 1), groups=())
+    between_s = sum(habits.return_after_s) / 2
+    visits = lost_per_s * (1 + min(habits.returns, request.duration_s / between_s))
+    earned_per_s = rules.success_refund * request.limits.partition_write_units / unit
+    affordable_per_s = shards * rules.budget / request.duration_s + earned_per_s
+    retried = np.minimum((rules.attempts - 1) * visits, affordable_per_s)
+    return np.asarray(visits + retried, dtype=np.float64)

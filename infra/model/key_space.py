@@ -36,7 +36,6 @@ class KeySpace:
     ) -> None:
         self.arn = arn
         self.salt = name_salt(arn) if assumed.hash_per_resource else b""
-        self._resource = resource
         self._capacity = capacity
         self._limits = limits
         self._assumed = assumed
@@ -51,6 +50,9 @@ class KeySpace:
         self._lowers = [p.lower for p in self.partitions]
         self._table_buckets = {op: self._buckets_over_all(op, at_us) for op in Operation}
         self._shares = self._fresh_shares(at_us)
+        self._reasons = {
+            (op, limit): ThrottlingReason(f"{resource}{op}{limit}", arn) for op in Operation for limit in LimitType
+        }
 
     def _buckets_over_all(self, op: Operation, at_us: int) -> list[tuple[LimitType, TokenBucket]]:
         is_write = op is Operation.WRITE
@@ -96,51 +98,47 @@ class KeySpace:
         """Units per second served at once when evenly spread: the warm throughput now."""
         return self._growth[op].ready
 
-    def refusals(self, position: Position, op: Operation, pico: int, now_us: int) -> list[ThrottlingReason]:
+    def refusals(self, partition: Partition, op: Operation, pico: int, now_us: int) -> tuple[ThrottlingReason, ...]:
         """Every limit that a cost exceeds now; empty when it passes. Takes nothing."""
-        partition = self.partition_at(position)
-        limit_types = [limit for limit, bucket in self._table_buckets[op] if not bucket.has(pico, now_us)]
-        bucket, weight = partition.buckets[op], partition.weights[op]
-        share = self._shares.get((id(partition), op))
-        if not bucket.has(pico * weight, now_us) or (share is not None and not share.has(pico, now_us)):
-            limit_types.append(LimitType.KEY_RANGE)
-        if limit_types:
-            partition.heat.note_refused(position)
-        return [ThrottlingReason(f"{self._resource}{op}{t}", self.arn) for t in limit_types]
+        exceeded: tuple[ThrottlingReason, ...] = ()
+        for limit, bucket in self._table_buckets[op]:
+            if not bucket.has(pico, now_us):
+                exceeded += (self._reasons[op, limit],)
+        if not partition.buckets[op].has(pico * partition.weights[op], now_us):
+            return (*exceeded, self._reasons[op, LimitType.KEY_RANGE])
+        if self._shares and not self._shares[id(partition), op].has(pico, now_us):
+            return (*exceeded, self._reasons[op, LimitType.KEY_RANGE])
+        return exceeded
 
-    def take(self, position: Position, op: Operation, pico: int) -> None:
+    def take(self, partition: Partition, op: Operation, pico: int) -> None:
         """Charge a cost that passed."""
-        self._move(position, op, pico)
+        for _, bucket in self._table_buckets[op]:
+            bucket.take(pico)
+        partition.buckets[op].take(pico * partition.weights[op])
+        if self._shares:
+            self._shares[id(partition), op].take(pico)
 
-    def give_back(self, position: Position, op: Operation, pico: int) -> None:
+    def give_back(self, partition: Partition, op: Operation, pico: int) -> None:
         """Undo a charge of a request that was refused elsewhere."""
-        self._move(position, op, -pico)
+        for _, bucket in self._table_buckets[op]:
+            bucket.give_back(pico)
+        partition.buckets[op].give_back(pico * partition.weights[op])
+        if self._shares:
+            self._shares[id(partition), op].give_back(pico)
 
-    def _move(self, position: Position, op: Operation, pico: int) -> None:
-        partition = self.partition_at(position)
-        buckets = [(bucket, pico) for _, bucket in self._table_buckets[op]]
-        buckets.append((partition.buckets[op], pico * partition.weights[op]))
-        share = self._shares.get((id(partition), op))
-        if share is not None:
-            buckets.append((share, pico))
-        for bucket, amount in buckets:
-            if amount >= 0:
-                bucket.take(amount)
-            else:
-                bucket.give_back(-amount)
-
-    def settle(self, position: Position, op: Operation, units: float, added_bytes: int, now_us: int) -> None:
+    def settle(
+        self, partition: Partition, position: Position, op: Operation, units: float, added_bytes: int, now_us: int
+    ) -> None:
         """Count a passed cost towards heat, growth and size, and split what is due."""
-        partition = self.partition_at(position)
-        partition.size_bytes = max(0, partition.size_bytes + added_bytes)
         if partition.note_passed(position, op, units, now_us):
             boundary = partition.heat.cut(inside_collections=self._cut_inside)
             partition.heat.start_again()
             self._split(partition, boundary, now_us)
-        if partition.size_bytes > self._limits.partition_max_bytes:
-            self._split(partition, self._size_boundary(partition), now_us)
-        grown = self._growth[op].note(units, now_us)
-        if grown and isinstance(self._capacity, OnDemand):
+        if added_bytes:
+            partition.size_bytes = max(0, partition.size_bytes + added_bytes)
+            if partition.size_bytes > self._limits.partition_max_bytes:
+                self._split(partition, self._size_boundary(partition), now_us)
+        if self._growth[op].note(units, now_us) and isinstance(self._capacity, OnDemand):
             self._grow_partitions(now_us)
 
     def warm(self, write_units: float, read_units: float, now_us: int) -> None:

@@ -9,6 +9,7 @@ from infra.model.bucket import to_pico
 from infra.model.capacity import Capacity, OnDemand
 from infra.model.key_space import KeySpace
 from infra.model.limits import Assumptions, Limits
+from infra.model.partition import Partition
 from infra.model.position import Position
 from infra.model.reasons import Operation, Resource, ThrottlingReason
 
@@ -108,24 +109,23 @@ class PartitionModel:
         pressure in DynamoDB". A transaction passes whole or not at all: "Managing complex workflows
         with DynamoDB transactions".
         """
-        taken: list[tuple[KeySpace, Charge, Position, int]] = []
-        reasons: list[tuple[ThrottlingReason, ...]] = []
-        for charge in charges:
-            space = self._spaces[charge.resource]
-            position = (space.hash_of(charge.partition_key), charge.sort_key)
-            pico = to_pico(charge.units)
-            refused = space.refusals(position, charge.operation, pico, now_us)
-            reasons.append(tuple(refused))
+        steps = [self._locate(charge) for charge in charges]
+        reasons = []
+        for space, partition, charge, _, pico in steps:
+            refused = space.refusals(partition, charge.operation, pico, now_us)
+            reasons.append(refused)
             if not refused:
-                space.take(position, charge.operation, pico)
-                taken.append((space, charge, position, pico))
+                space.take(partition, charge.operation, pico)
         verdict = Verdict(tuple(reasons))
         if verdict.passed:
-            for space, charge, position, _ in taken:
-                space.settle(position, charge.operation, charge.units, charge.added_bytes, now_us)
-        else:
-            for space, charge, position, pico in taken:
-                space.give_back(position, charge.operation, pico)
+            for space, partition, charge, position, _ in steps:
+                space.settle(partition, position, charge.operation, charge.units, charge.added_bytes, now_us)
+            return verdict
+        for (space, partition, charge, position, pico), refused in zip(steps, reasons, strict=True):
+            if refused:
+                partition.heat.note_refused(position)
+            else:
+                space.give_back(partition, charge.operation, pico)
         return verdict
 
     def give_back(self, charges: Sequence[Charge]) -> None:
@@ -133,6 +133,10 @@ class PartitionModel:
         write whose condition failed.
         """
         for charge in charges:
-            space = self._spaces[charge.resource]
-            position = (space.hash_of(charge.partition_key), charge.sort_key)
-            space.give_back(position, charge.operation, to_pico(charge.units))
+            space, partition, _, _, pico = self._locate(charge)
+            space.give_back(partition, charge.operation, pico)
+
+    def _locate(self, charge: Charge) -> tuple[KeySpace, Partition, Charge, Position, int]:
+        space = self._spaces[charge.resource]
+        position = (space.hash_of(charge.partition_key), charge.sort_key)
+        return space, space.partition_at(position), charge, position, to_pico(charge.units)

@@ -16,7 +16,7 @@ _MOST_SHARDS = 2**17
 _RULE_OF_THUMB_PER_S = 800
 _LAMBDA_ACCOUNT_CONCURRENCY = 1_000
 _GATEWAY_RPS = 10_000
-_PREVIEW_S = 20.0
+_PREVIEW_S = 10.0
 
 
 def plan(request: PlanRequest) -> Plan:

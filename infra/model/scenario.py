@@ -105,8 +105,8 @@ class Outcome:
     @classmethod
     def empty(cls, seconds: int, tries: int) -> Outcome:
         """All zero."""
-        per_second = [np.zeros(seconds) for _ in range(6)]
-        return cls(*per_second, 0.0, [0.0] * tries)
+        arrivals, refused, attempts, throttled, accepted, failed = (np.zeros(seconds) for _ in range(6))
+        return cls(arrivals, refused, attempts, throttled, accepted, failed, accepted_by_try=[0.0] * tries)
 
     @property
     def throttle_rate(self) -> float:

@@ -8,7 +8,6 @@ import pytest
 from infra.model.capacity import OnDemand
 from infra.model.ceiling import ceiling_draws
 from infra.model.partition_model import PartitionModel
-from infra.model.position import key_hash
 
 TABLE = [
     (10, 4, 2_500, 1_666),
@@ -43,7 +42,7 @@ def test_the_models_own_hash_places_keys_alike(keys: int, partitions: int, media
     space = model.space("t")
     ceilings = []
     for event in range(400):
-        homes = [id(space.partition_at((key_hash(b"event%d#%d" % (event, i), space.salt), b""))) for i in range(keys)]
+        homes = [id(space.partition_at((space.hash_of(b"event%d#%d" % (event, i)), b""))) for i in range(keys)]
         ceilings.append(1_000 * keys / max(map(homes.count, set(homes))))
     low, high = np.quantile(ceilings, [0.42, 0.58], method="nearest")
     assert np.floor(low) <= median <= np.floor(high)

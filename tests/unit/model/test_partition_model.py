@@ -12,7 +12,6 @@ from infra.model.capacity import OnDemand, Provisioned
 from infra.model.item_size import write_units
 from infra.model.limits import Assumptions, Limits
 from infra.model.partition_model import Charge, PartitionModel
-from infra.model.position import key_hash
 from infra.model.reasons import Operation
 
 TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
@@ -259,7 +258,7 @@ def test_two_hot_keys_of_one_partition_part_even_with_a_local_index() -> None:
 def partition_of(model: PartitionModel, key: bytes) -> object:
     """The partition that holds a key's item collection."""
     space = model.space(TABLE)
-    return space.partition_at((key_hash(key, space.salt), b""))
+    return space.partition_at((space.hash_of(key), b""))
 
 
 def test_a_partition_of_ten_gigabytes_splits() -> None:
