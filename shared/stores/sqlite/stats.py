@@ -44,6 +44,7 @@ class SqliteStats:
         with self._translated():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(mode=0o600)  # it names buyers, if only by their subjects
             self._connection = sqlite3.connect(
                 ":memory:" if path is None else path,
                 timeout=BUSY_TIMEOUT_S,
