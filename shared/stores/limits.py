@@ -65,7 +65,7 @@ def check_item(item: dict[str, Any]) -> None:
 def check_asked_for(event_id: str) -> None:
     """Raise NotFound for an event id that no key can hold: it came from outside, and nothing stands under it."""
     try:
-        check_item({"pk": event_id})
+        check_item({"sk": event_id})
     except Invalid:
         raise NotFound("There is no sale of this id; check it, or list the sales.") from None
 
