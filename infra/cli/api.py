@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra.cli.exits import Usage
+from infra.usage import Usage
 from shared.domain.errors import Broken, Conflicting, Invalid, NotFound, OnsaleError, Refused, Unavailable
 
 ANSWER_WITHIN_S = 30

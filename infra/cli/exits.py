@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from infra.usage import Usage
 from shared.domain.errors import Broken, NotFound, OnsaleError, Refused, Unavailable
 
 OK = 0
@@ -25,12 +26,6 @@ EPILOG = (
     "Exit codes: 0 ok · 1 unexpected · 2 usage · 3 not found · 4 refused by a rule · 5 back end unreachable · "
     "6 an invariant is broken."
 )
-
-
-class Usage(OnsaleError):
-    """The command line makes no sense as it stands; see --help."""
-
-    code = "usage"
 
 
 def exit_code_of(error: OnsaleError) -> int:

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from infra.cli.exits import EPILOG, Usage
+from infra.cli.exits import EPILOG
 from infra.cli.talk import put_facts, put_json, say
 from infra.cli.where import BUYER_SCOPES, DEFAULT_DATA, AsJson, Data, Token, Url, find_api
+from infra.usage import Usage
 
 app = typer.Typer(
-    help="Place, show and cancel orders.",
+    help="Place, show and cancel orders.\n\nExamples: onsale order place demo --wait · onsale order show demo ORDER --json",
     no_args_is_help=True,
     epilog=EPILOG,
     rich_markup_mode="rich",

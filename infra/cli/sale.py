@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from infra.cli.exits import EPILOG, Usage
+from infra.cli.exits import EPILOG
 from infra.cli.talk import put_facts, put_json, put_table, say
 from infra.cli.where import DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url, find_api
+from infra.usage import Usage
 
 app = typer.Typer(
-    help="Define, show, pause, resume and close sales.",
+    help="Define, show, pause, resume and close sales.\n\nExamples: onsale sale create gig --seats 1000 · onsale sale list --json",
     no_args_is_help=True,
     epilog=EPILOG,
     rich_markup_mode="rich",

@@ -14,7 +14,10 @@ def token(
     scope: Annotated[list[str] | None, typer.Option(help=f"A scope, repeatable: {SCOPES}. Default: buy.")] = None,
     ttl_s: Annotated[int, typer.Option(min=1, help="How long it is valid, in seconds.")] = 3600,
 ) -> None:
-    """Print a token that the API on this machine takes (its key lies in ONSALE_DATA_DIR)."""
+    """Print a token that the API on this machine takes (its key lies in ONSALE_DATA_DIR).
+
+    Examples: onsale token alice · onsale token bob --scope staff:read --ttl-s 600
+    """
     from pathlib import Path
 
     from infra.local.tokens import TokenMint, local_key

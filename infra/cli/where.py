@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from infra.cli.api import Api
-from infra.cli.exits import Usage
+from infra.usage import Usage
 
 Data = Annotated[
     Path, typer.Option("--data", envvar="ONSALE_DATA_DIR", help="Data folder of the local system.", show_default=True)

@@ -15,19 +15,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from shared.domain.errors import OnsaleError
+from infra.usage import Usage
 
 DEFAULT = ".onsale"
 SECRET_BYTES = 24
 
 
-class NotWritable(OnsaleError):
+class NotWritable(Usage):
     """The data folder cannot be written; choose another one with --data."""
 
     code = "not-writable"
 
 
-class InUse(OnsaleError):
+class InUse(Usage):
     """Another system runs over this data folder; stop it, or choose another folder with --data."""
 
     code = "in-use"

@@ -20,10 +20,11 @@ from types import FrameType
 
 import uvicorn
 
-from infra.cli.exits import Usage, exit_code_of
+from infra.cli.exits import exit_code_of
 from infra.local.authorizer import Authorizer
 from infra.local.gateway import Gateway
 from infra.local.tokens import local_key
+from infra.usage import Usage
 from ingest.handler import handler, shut, warm
 from shared.domain.errors import OnsaleError
 from shared.settings import read_settings

@@ -13,7 +13,7 @@ from typing import Self
 
 from infra.local.data_folder import DataFolder, Running
 from infra.local.processes import Child, CouldNotStart, stop_all
-from shared.domain.errors import OnsaleError
+from infra.usage import Usage
 
 # What falls again and again, each time soon after its start, is started ever later.
 FIRST_RESTART_S = 0.2
@@ -25,7 +25,7 @@ TABLE_PREFIX = "onsale-local"
 READS_PER_S = 200
 
 
-class PortTaken(OnsaleError):
+class PortTaken(Usage):
     """The port is taken; stop what uses it, or choose another one with --port (0 takes a free one)."""
 
     code = "port-taken"
@@ -129,7 +129,7 @@ class System:
         server = ["infra.local.server", "--host", plan.host, "--port"]
         api = self._add("API", [*server, str(plan.port)], variables)
         url = _keep_port(api, server)
-        payment = self._start_payment(folder, url, variables)
+        payment = self._start_payment(folder, variables)
         variables["ONSALE_PAYMENT_URL"] = payment
         self.running = Running(url, payment, folder.secrets()["publishable_key"], os.getpid(), plan.store, dynamodb_url)
         folder.remember(self.running)
@@ -139,15 +139,13 @@ class System:
         for child in self.children[2:]:
             child.wait_ready()
 
-    def _start_payment(self, folder: DataFolder, url: str, variables: dict[str, str]) -> str:
+    def _start_payment(self, folder: DataFolder, variables: dict[str, str]) -> str:
         secrets = folder.secrets()
         keys = {
             "PAYMENT_SERVICE_API_KEY": secrets["payment_key"],
             "PAYMENT_SERVICE_PUBLISHABLE_KEY": secrets["publishable_key"],
-            "PAYMENT_SERVICE_WEBHOOK_SECRET": secrets["webhook_secret"],
         }
-        books = ["--data", str(folder.books), "--webhook-url", f"{url}/v1/webhooks/payments"]
-        service = ["infra.local.payment_service", *books, "--host", self.plan.host, "--port"]
+        service = ["infra.local.payment_service", "--data", str(folder.books), "--host", self.plan.host, "--port"]
         child = self._add("payment service", [*service, str(self.plan.payment_port)], {**variables, **keys})
         return _keep_port(child, service)
 
