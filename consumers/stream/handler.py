@@ -21,6 +21,8 @@ from shared.domain.errors import Broken, Invalid
 from shared.ports import StatsStore
 
 Event = Mapping[str, Any]
+# Sequence numbers in one line of the log; the statistics list them all.
+MAX_LOGGED = 20
 
 
 def handler(event: Event, context: object) -> dict[str, Any]:  # noqa: ARG001 - as Lambda calls it
@@ -54,7 +56,8 @@ def handle(event: Event, stats: StatsStore, logger: Logger) -> dict[str, Any]:
             "Records of the stream cannot be read.",
             action="count",
             stream_shard=stream_shard,
-            sequences=[str(number) for number in sorted(batch.unreadable)],
+            count=len(batch.unreadable),
+            sequences=[str(number) for number in sorted(batch.unreadable)[:MAX_LOGGED]],
         )
     if batch.nameless:
         raise Broken(f"{batch.nameless} of {len(records)} records have no sequence number to report them by.")
