@@ -21,7 +21,7 @@ from shared.domain.errors import Broken, Invalid
 from shared.ports import StatsStore
 
 Event = Mapping[str, Any]
-# Sequence numbers in one line of the log; the statistics list them all.
+# Sequence numbers in one line of the log; the statistics list the newest MAX_REFUSED.
 MAX_LOGGED = 20
 
 
