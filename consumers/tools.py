@@ -31,11 +31,16 @@ def unobserved(event_id: str, what: str, count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The sockets that steps use; `fan_out` spreads independent store calls where threads are allowed."""
+    """The sockets that steps use.
+
+    `fan_out_reads` and `fan_out_writes` spread independent store calls where threads are allowed: reads pay for a
+    store that is a network away, writes also for one that commits together what comes together.
+    """
 
     store: Store
     gateway: PaymentGateway
     clock: Clock
     ids: Ids
     observe: Observer = unobserved
-    fan_out: FanOut = one_by_one
+    fan_out_reads: FanOut = one_by_one
+    fan_out_writes: FanOut = one_by_one

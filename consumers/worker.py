@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from consumers.allocation.allocate import Allocation
@@ -24,6 +24,7 @@ from consumers.tools import Tools
 from shared.domain.errors import Unavailable
 
 PAYMENT_THREADS = 16
+WRITING_THREADS = 16
 LONGEST_WAIT_S = 0.25
 # A loop that makes no step for so long hangs, and the worker no longer counts as alive.
 HANGS_S = 30.0
@@ -159,26 +160,27 @@ def run_worker(
     `reading_threads` > 1 spreads the reading of many shards, for stores that are a network away. `ready` is called
     once the worker has its first share. Unavailable when the store is out of reach from the start.
     """
-    with ExitStack() as stack:
-        if reading_threads > 1:
-            pool = stack.enter_context(ThreadPoolExecutor(reading_threads, thread_name_prefix="read"))
-            tools = replace(tools, fan_out=pool.map)
-        Worker(tools, name, stop, payment_threads).run(ready)
+    with _spreading(tools, reading_threads) as spreading:
+        Worker(spreading, name, stop, payment_threads).run(ready)
 
 
 def drain(
-    tools: Tools, name: str, *, deadline_s: float, quiet_s: float = QUIET_S, payment_threads: int = PAYMENT_THREADS
+    tools: Tools,
+    name: str,
+    *,
+    deadline_s: float,
+    quiet_s: float = QUIET_S,
+    payment_threads: int = PAYMENT_THREADS,
+    reading_threads: int = 1,
 ) -> bool:
     """Work until nothing was to do for `quiet_s`, at most `deadline_s`; return whether all was done.
 
     For a scheduler that grants a worker some time now and then.
     """
-    stop = threading.Event()
-    worker = Worker(tools, name, stop, payment_threads)
+    stop, quiet = threading.Event(), threading.Event()
     ends_s = tools.clock.monotonic_s() + deadline_s
-    quiet = threading.Event()
 
-    def watch() -> None:
+    def watch(worker: Worker) -> None:
         while not stop.wait(min(0.1, quiet_s / 4)):
             now_s = tools.clock.monotonic_s()
             if now_s - worker.busy_at_s >= quiet_s:
@@ -186,11 +188,24 @@ def drain(
             if quiet.is_set() or now_s >= ends_s:
                 stop.set()
 
-    watcher = threading.Thread(target=watch, name="drain-watch")
-    watcher.start()
-    try:
-        worker.run()
-    finally:
-        stop.set()
-        watcher.join()
+    with _spreading(tools, reading_threads) as spreading:
+        worker = Worker(spreading, name, stop, payment_threads)
+        watcher = threading.Thread(target=watch, args=(worker,), name="drain-watch")
+        watcher.start()
+        try:
+            worker.run()
+        finally:
+            stop.set()
+            watcher.join()
     return quiet.is_set()
+
+
+@contextmanager
+def _spreading(tools: Tools, reading_threads: int) -> Iterator[Tools]:
+    with ExitStack() as stack:
+        writers = stack.enter_context(ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="write"))
+        tools = replace(tools, fan_out_writes=writers.map)
+        if reading_threads > 1:
+            readers = stack.enter_context(ThreadPoolExecutor(reading_threads, thread_name_prefix="read"))
+            tools = replace(tools, fan_out_reads=readers.map)
+        yield tools

@@ -35,7 +35,7 @@ LOOKED_AT_WITH_LIMIT = 100
 PER_BUYER = 3
 # Rejections in one pass: few while there are seats to give, more when that is all there is to do.
 FEW_REJECTIONS = 16
-MANY_REJECTIONS = 64
+MANY_REJECTIONS = 128
 # Looks at the pools: as often as this while they change, as rarely as this when nobody waits.
 POOLS_S = 0.1
 POOLS_IDLE_S = 5.0

@@ -69,7 +69,7 @@ class Line:
             readers = [reader for reader in self._readers.values() if self._wants(reader, now_s, hungry=hungry)]
             if not readers:
                 break
-            for reader, hints in zip(readers, self._tools.fan_out(_read_one, readers), strict=True):
+            for reader, hints in zip(readers, self._tools.fan_out_reads(_read_one, readers), strict=True):
                 self._take(reader, hints, decidable, now_s)
             hungry = False
         if self._found:

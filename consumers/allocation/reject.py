@@ -27,7 +27,7 @@ def reject_orders(tools: Tools, event_id: str, rejections: Sequence[Rejection]) 
 
     done: list[OrderKey] = []
     trouble: Unavailable | None = None
-    for result in tools.fan_out(one, rejections):
+    for result in tools.fan_out_writes(one, rejections):
         if isinstance(result, Unavailable):
             trouble = result
         else:
