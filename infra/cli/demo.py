@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from infra.cli.exits import BROKEN
-from infra.cli.talk import console, put_json, put_table, say
+from infra.cli.talk import console, put_facts, put_json, put_table, say
 from infra.cli.up import Store, StoreName, Workers
 from infra.cli.where import AsJson
 
@@ -76,7 +76,7 @@ def demo(
 
 def _put(report: dict[str, Any]) -> None:
     figures = {name: value for name, value in report.items() if isinstance(value, int | float)}
-    put_table(("", ""), figures.items(), title="What became of the sale")
+    put_facts(figures, title="What became of the sale")
     rows = [(name, truth, report["because"][name]) for name, truth in report["invariants"].items()]
     put_table(("", "", ""), rows, title="What must always hold")
     put_table(("", "s"), report["seconds"].items(), title="How long it took")

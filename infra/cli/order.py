@@ -14,7 +14,8 @@ from infra.cli.where import BUYER_SCOPES, DEFAULT_DATA, AsJson, Data, Token, Url
 from infra.usage import Usage
 
 app = typer.Typer(
-    help="Place, show and cancel orders.\n\nExamples: onsale order place demo --wait · onsale order show demo ORDER --json",
+    help="Place, show and cancel orders.\n\n"
+    "Examples: onsale order place demo --wait · onsale order show demo ORDER --json",
     no_args_is_help=True,
     epilog=EPILOG,
     rich_markup_mode="rich",

@@ -13,7 +13,8 @@ from infra.cli.where import DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url
 from infra.usage import Usage
 
 app = typer.Typer(
-    help="Define, show, pause, resume and close sales.\n\nExamples: onsale sale create gig --seats 1000 · onsale sale list --json",
+    help="Define, show, pause, resume and close sales.\n\n"
+    "Examples: onsale sale create gig --seats 1000 · onsale sale list --json",
     no_args_is_help=True,
     epilog=EPILOG,
     rich_markup_mode="rich",

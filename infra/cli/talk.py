@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+WIDE = 160
+
+
 @cache
 def console() -> Console:
     """Return the console on stderr."""
@@ -41,9 +44,17 @@ def put_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
-    Console(highlight=False).print(table)
+    # Piped, a table is not squeezed into the width of a terminal that nobody looks at.
+    Console(highlight=False, width=None if sys.stdout.isatty() else WIDE).print(table)
 
 
 def put_facts(facts: dict[str, Any], *, title: str | None = None) -> None:
     """Write names and values, one a line, without those that are absent."""
-    put_table(("", ""), [(name, value) for name, value in facts.items() if value is not None], title=title)
+    rows = [(name, _text(value)) for name, value in facts.items() if value is not None]
+    put_table(("", ""), rows, title=title)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {part}" for name, part in value.items())
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
