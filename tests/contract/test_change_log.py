@@ -66,7 +66,7 @@ def test_every_change_is_shown_once_in_order(store: Store, log: ChangeLog) -> No
 
 
 def test_what_changes_nothing_is_not_shown(store: Store, log: ChangeLog) -> None:
-    """Lost races, second accepts, repeated calls and refused batches leave no record."""
+    """Lost races, second accepts, repeated calls, refused batches and equal versions leave no record."""
     orders = live(store)
     before = all_changes(log)
 
@@ -74,6 +74,8 @@ def test_what_changes_nothing_is_not_shown(store: Store, log: ChangeLog) -> None
     store.save(transitions.look_now(orders[2], op="late", now_ms=40_000), seen_rev=1)
     store.hold_batch(batch_of(orders, op="hold-2"))
     store.release(expired(as_held(orders[0])), seen_rev=2, withhold=False, max_per_buyer=3)
+    same = stored(store, orders[2])
+    assert store.save(same, seen_rev=same.rev).done
 
     assert all_changes(log) == before
 

@@ -62,7 +62,7 @@ def replace(connection: sqlite3.Connection, row: Row, item: Item, at_ms: int) ->
     """Put `item` in the place of `row`; what changes nothing leaves no trace in the change log."""
     text = encode(item)
     connection.execute(_REPLACE, (item["rev"], item.get("work"), text, row.row_id))
-    if item != decode(row.text):
+    if item["rev"] != row.rev or item != decode(row.text):
         connection.execute(_NOTE, (at_ms, _bucket(item["pk"], item["sk"]), row.text, text))
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from shared.domain.errors import Broken, Contended, Unavailable
 from shared.stores.sqlite import SqliteStore
+from shared.stores.sqlite.connections import make_file
+from shared.stores.sqlite.turnstile import Turnstile
 from tests.builders import make_order
 from tests.fakes.system import FakeClock
 
@@ -127,4 +129,33 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
     writer.execute("PRAGMA max_page_count = 1000000")
     assert store.accept(make_order(2)).created
+    store.close()
+
+
+def test_a_store_that_appears_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two processes that make the file at once, the second uses the first one's."""
+    store = open_in(tmp_path)
+    store.accept(make_order())
+    store.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "exists", lambda _path: False)
+        make_file(tmp_path / "onsale.db", "now")
+
+    store = open_in(tmp_path)
+    assert store.get_order(make_order().key) == make_order()
+    store.close()
+
+
+def test_a_writer_waits_for_whoever_came_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one process stands before the file no other begins; afterwards it does."""
+    monkeypatch.setattr("shared.stores.sqlite.turnstile.MAX_LOOKS", 3)
+    store = open_in(tmp_path)
+    first = Turnstile(tmp_path / "onsale.db")
+
+    with first.standing(), pytest.raises(Contended):
+        store.accept(make_order())
+    assert store.accept(make_order()).created
+
+    first.close()
     store.close()

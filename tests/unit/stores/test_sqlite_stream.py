@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -94,6 +95,17 @@ def test_a_split_stream_shard_is_not_split_again(store: SqliteStore) -> None:
 
     store.split_stream_shard(store.stream_shards()[4])
     assert len(store.stream_shards()) == 8
+
+
+def test_open_stream_shards_always_share_all_keys(store: SqliteStore) -> None:
+    """However often they are split, no key is in two of them and none in no one."""
+    for _ in range(5):
+        store.split_stream_shard(store.stream_shards()[-1])
+    query = "SELECT low, high FROM stream_shards WHERE until_seq IS NULL ORDER BY low"
+    ranges = store._database.read(lambda connection: connection.execute(query).fetchall())
+
+    assert (ranges[0][0], ranges[-1][1]) == (0, 2**32 - 1)
+    assert all(after[0] == before[1] + 1 for before, after in itertools.pairwise(ranges))
 
 
 def test_an_order_keeps_its_changes_in_order_over_a_split(store: SqliteStore) -> None:
