@@ -173,6 +173,7 @@ class _Run:
 
     def _after_the_answers(self, batches: list[_Batch], share: Floats, second: int) -> None:
         """Successes refund the budget; the refused wait for a retry, or fail and go away."""
+        self._budget.refill(self._tick_s)
         if share.min() >= 1.0:
             for batch in batches:
                 self._pass_batch(batch, batch.mass)

@@ -9,12 +9,15 @@ import numpy as np
 from infra.model.aggregate import simulate_flows
 from infra.model.forecast import scenario_of
 from infra.model.plan_request import Plan, PlanRequest
+from shared.domain.errors import Refused
 
 _SHOWN_S = 30.0
 
 
-class ChartUnavailable(RuntimeError):
-    """Drawing needs matplotlib: install it with `pip install 'onsale[plan]'`."""
+class ChartUnavailable(Refused):
+    """Drawing needs matplotlib; install it with `pip install 'onsale[plan]'`."""
+
+    code = "chart-unavailable"
 
 
 def draw(plan: Plan, request: PlanRequest, path: Path) -> None:
@@ -22,7 +25,7 @@ def draw(plan: Plan, request: PlanRequest, path: Path) -> None:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
     except ImportError as missing:
-        raise ChartUnavailable(ChartUnavailable.__doc__) from missing
+        raise ChartUnavailable from missing
     figure = Figure(figsize=(11, 7), layout="constrained")
     over_partitions, over_time = figure.subplots(2, 1)
     for choice in plan.alternatives:

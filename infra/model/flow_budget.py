@@ -9,18 +9,23 @@ from infra.model.scenario import Floats
 
 
 class FlowBudget:
-    """Tokens that retries take and successes give back, per key or summed over all clients."""
+    """Tokens that retries take and successes give back, per key or for all keys, summed over the clients."""
 
     def __init__(self, rules: RetryRules, keys: int) -> None:
         self._rules = rules
         self._per_key = rules.scope is BudgetScope.SHARD
-        size, each = (keys, rules.budget) if self._per_key else (1, rules.budget * rules.clients)
-        self._full = np.full(size, float(each))
+        self._full = np.full(keys if self._per_key else 1, float(rules.budget * rules.clients))
         self._level = self._full.copy()
+
+    def refill(self, tick_s: float) -> None:
+        """Give back what time gives back."""
+        if self._rules.refill_per_s:
+            gained = self._rules.refill_per_s * self._rules.clients * tick_s
+            np.minimum(self._level + gained, self._full, out=self._level)
 
     def refund(self, passed: Floats, tries: int) -> None:
         """Give back for requests that passed after so many earlier tries."""
-        amount = self._rules.retry_cost if tries else self._rules.success_refund
+        amount = self._rules.retry_refund if tries else self._rules.success_refund
         np.minimum(self._level + self._over_scope(passed) * amount, self._full, out=self._level)
 
     def spend(self, wanted: Floats) -> Floats:

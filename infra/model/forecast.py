@@ -49,6 +49,7 @@ def scenario_of(request: PlanRequest, layout: Layout, seed: int, duration_s: flo
             request.limits, table_quota_write_units=10 * max(demand.table_units_per_s, demand.index_units_per_s)
         ),
         assumed=request.assumed,
+        retries=our_rules(request.processes),
         seed=seed,
     )
 
@@ -123,10 +124,11 @@ def _refusals_per_s(lost_per_s: Floats, shards: NDArray[np.int64], request: Plan
     Each comes back as often as it may and is refused again; retries in between last as long as the
     partition's shards have a budget for them.
     """
-    rules, habits = our_rules(), Scenario(arrivals=step(1, 1), groups=())
+    rules, habits = our_rules(request.processes), Scenario(arrivals=step(1, 1), groups=())
     between_s = sum(habits.return_after_s) / 2
     visits = lost_per_s * (1 + min(habits.returns, request.duration_s / between_s))
     earned_per_s = rules.success_refund * request.limits.partition_write_units / unit
-    affordable_per_s = shards * rules.budget / request.duration_s + earned_per_s
+    budgets_per_s = rules.clients * (rules.budget / request.duration_s + rules.refill_per_s)
+    affordable_per_s = shards * budgets_per_s + earned_per_s
     retried = np.minimum((rules.attempts - 1) * visits, affordable_per_s)
     return np.asarray(visits + retried, dtype=np.float64)

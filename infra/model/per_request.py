@@ -30,6 +30,12 @@ class _Request:
     returns: int = 0
 
 
+@dataclass(slots=True)
+class _Budget:
+    left: float
+    at_us: int
+
+
 def simulate_requests(scenario: Scenario) -> Outcome:
     """Run a scenario request by request: exact, about 15 microseconds each."""
     return _Run(scenario).run()
@@ -48,7 +54,7 @@ class _Run:
         self._out = Outcome.empty(seconds, scenario.retries.attempts)
         self._due: list[tuple[int, int, _Request]] = []
         self._order = count()
-        self._budgets: dict[object, float] = {}
+        self._budgets: dict[object, _Budget] = {}
         per_s = scenario.accept_per_s
         self._door = None if per_s is None else TokenBucket(per_s, per_s)
         self._group_marks = list(accumulate(group.share for group in scenario.groups))
@@ -112,14 +118,14 @@ class _Run:
         if self._model.attempt(charges, now_us).passed:
             self._out.accepted[second] += 1
             self._out.accepted_by_try[request.tries] += 1
-            self._refund(request)
+            self._refund(request, now_us)
             for charge in charges:
                 self._note_heat(charge)
             return
         self._out.throttled[second] += 1
         request.tries += 1
         rules = self._scenario.retries
-        if request.tries < rules.attempts and self._spend(request):
+        if request.tries < rules.attempts and self._spend(request, now_us):
             wait_s = self._dice.random() * rules.longest_wait_s(request.tries - 1)
             self._push(request, now_us + round(wait_s * _US))
             return
@@ -147,23 +153,26 @@ class _Run:
     def _push(self, request: _Request, at_us: int) -> None:
         heapq.heappush(self._due, (at_us, next(self._order), request))
 
-    def _budget_key(self, request: _Request) -> object:
-        if self._scenario.retries.scope is BudgetScope.CLIENT:
-            return request.client
-        return request.group, request.number
+    def _budget(self, request: _Request, now_us: int) -> _Budget:
+        rules = self._scenario.retries
+        per_client = rules.scope is BudgetScope.CLIENT
+        key = request.client if per_client else (request.client, request.group, request.number)
+        budget = self._budgets.setdefault(key, _Budget(rules.budget, now_us))
+        budget.left = min(rules.budget, budget.left + rules.refill_per_s * (now_us - budget.at_us) / _US)
+        budget.at_us = now_us
+        return budget
 
-    def _spend(self, request: _Request) -> bool:
-        rules, key = self._scenario.retries, self._budget_key(request)
-        left = self._budgets.get(key, rules.budget)
-        if left < rules.retry_cost:
+    def _spend(self, request: _Request, now_us: int) -> bool:
+        budget = self._budget(request, now_us)
+        if budget.left < self._scenario.retries.retry_cost:
             return False
-        self._budgets[key] = left - rules.retry_cost
+        budget.left -= self._scenario.retries.retry_cost
         return True
 
-    def _refund(self, request: _Request) -> None:
-        rules, key = self._scenario.retries, self._budget_key(request)
-        refund = rules.retry_cost if request.tries else rules.success_refund
-        self._budgets[key] = min(rules.budget, self._budgets.get(key, rules.budget) + refund)
+    def _refund(self, request: _Request, now_us: int) -> None:
+        rules, budget = self._scenario.retries, self._budget(request, now_us)
+        refund = rules.retry_refund if request.tries else rules.success_refund
+        budget.left = min(rules.budget, budget.left + refund)
 
     def _note_heat(self, charge: Charge) -> None:
         space = self._model.space(charge.resource)

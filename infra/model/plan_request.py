@@ -37,8 +37,9 @@ class PlanRequest:
     consumer_share: orders the workers settle per second, as a share of the peak.
     payments_per_s: what the payment service takes (Stripe's default live limit is 100 a second).
     poll_share: status reads per second, as a share of the peak. polls_per_buyer: of one buyer in all.
-    reads_per_s: other reads. shard_poll_s: how often a worker looks at each shard's index;
-    orders_per_look: how many orders it should find there at the peak (half a batch).
+    reads_per_s: other reads. processes: of the door, each with retry budgets of its own.
+    shard_poll_s: how often a worker looks at each shard's index; orders_per_look: how many orders it
+    should find there at the peak (half a batch).
     handler_s, handler_gb: one ingest call. prewarm_h: hours of provisioned concurrency.
     queries_per_core_s, writes_per_core_s: what one worker core does.
     target: highest acceptable throttle rate at the upper end of its interval.
@@ -57,6 +58,7 @@ class PlanRequest:
     poll_share: float = 1.0
     polls_per_buyer: float = 3
     reads_per_s: float = 0
+    processes: int = 100
     shard_poll_s: float = 1.0
     orders_per_look: float = 25
     handler_s: float = 0.02

@@ -108,7 +108,7 @@ def _fewest_partitions(request: PlanRequest, shards: int, demand: Demand) -> Lay
 def _choice(name: str, request: PlanRequest, layout: Layout, demand: Demand) -> Choice:
     usd = sum(cost_parts_usd(request, layout, demand).values())
     run = simulate_flows(scenario_of(request, layout, request.seed, min(_PREVIEW_S, request.duration_s)))
-    mean_s, p99_s = run.retry_delay_s(our_rules())
+    mean_s, p99_s = run.retry_delay_s(our_rules(request.processes))
     return Choice(
         name,
         layout,

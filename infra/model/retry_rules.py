@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from shared.domain.errors import Throttled
+from shared.retry import RetryPolicy
 
 
 class BudgetScope(StrEnum):
@@ -17,9 +20,9 @@ class BudgetScope(StrEnum):
 class RetryRules:
     """Up to `attempts` tries with a full-jitter wait of at most min(cap, base * 2^n) before retry n.
 
-    A retry takes `retry_cost` tokens from a budget of `budget` tokens; success gives back what its
-    retry took, or `success_refund` at the first try. `clients`: how many client objects share the load
-    (only for the scope of a client).
+    A retry takes `retry_cost` tokens from a budget of `budget` tokens. Time gives back `refill_per_s`, a
+    success at the first try `success_refund`, one after a retry `retry_refund`. `clients`: how many
+    processes or client objects share the load; each has budgets of its own.
     """
 
     attempts: int
@@ -28,6 +31,8 @@ class RetryRules:
     budget: float
     retry_cost: float
     success_refund: float
+    retry_refund: float
+    refill_per_s: float
     scope: BudgetScope
     clients: int = 1
 
@@ -36,22 +41,43 @@ class RetryRules:
         return min(self.cap_s, self.base_s * 2.0**retry)
 
 
-def our_rules() -> RetryRules:
-    """Three attempts within half a second and a budget per shard: one hot shard starves nobody else."""
-    return RetryRules(3, 0.05, 0.5, budget=100, retry_cost=1, success_refund=0.1, scope=BudgetScope.SHARD)
+def our_rules(processes: int = 1) -> RetryRules:
+    """The rules the stores live by (`shared.retry`): one hot shard uses up its own budget and no other's."""
+    policy = RetryPolicy()
+    return RetryRules(
+        policy.tries[Throttled.code],
+        policy.base_s,
+        policy.cap_s,
+        budget=policy.budget,
+        retry_cost=1,
+        success_refund=policy.refill_per_success,
+        retry_refund=policy.refill_per_success,
+        refill_per_s=policy.refill_per_s,
+        scope=BudgetScope.SHARD,
+        clients=processes,
+    )
 
 
 def sdk_rules(clients: int) -> RetryRules:
-    """Botocore's `standard` mode for DynamoDB: 4 attempts, 500 tokens a client, 5 a throttle retry.
+    """The SDK's `standard` mode for DynamoDB: 4 attempts, 500 tokens a client, 5 a throttle retry.
 
     Source: botocore 1.44, `botocore/retries/standard.py` (throttle base 1 s, cap 20 s, full jitter)
     and `quota.py`.
     """
     return RetryRules(
-        4, 1.0, 20.0, budget=500, retry_cost=5, success_refund=1, scope=BudgetScope.CLIENT, clients=clients
+        4,
+        1.0,
+        20.0,
+        budget=500,
+        retry_cost=5,
+        success_refund=1,
+        retry_refund=5,
+        refill_per_s=0,
+        scope=BudgetScope.CLIENT,
+        clients=clients,
     )
 
 
 def no_retries() -> RetryRules:
     """One attempt."""
-    return RetryRules(1, 0.05, 0.05, budget=0, retry_cost=1, success_refund=0, scope=BudgetScope.CLIENT)
+    return replace(our_rules(), attempts=1)

@@ -9,6 +9,7 @@ import pytest
 
 from infra.model.aggregate import simulate_flows
 from infra.model.capacity import OnDemand
+from infra.model.flow_budget import FlowBudget
 from infra.model.limits import Assumptions, Limits
 from infra.model.load import (
     KeyGroup,
@@ -23,13 +24,13 @@ from infra.model.load import (
     time_buckets,
 )
 from infra.model.per_request import simulate_requests
-from infra.model.retry_rules import no_retries, sdk_rules
+from infra.model.retry_rules import no_retries, our_rules, sdk_rules
 from infra.model.scenario import Outcome, Scenario
 
 PEAK = 135_000
 WARM = OnDemand(warm_write_units=PEAK)
 RULE_OF_THUMB = Scenario(
-    arrivals=step(PEAK, 8),
+    arrivals=step(PEAK, 6),
     groups=(random_suffixes("event", 169),),
     table=WARM,
     index=WARM,
@@ -55,9 +56,11 @@ def test_flows_agree_with_single_requests_on_twenty_seeds() -> None:
         scenario = replace(RULE_OF_THUMB, seed=seed).scaled(0.01)
         exact.append(simulate_requests(scenario))
         flows.append(simulate_flows(scenario))
-        # One seed's arrivals are drawn apart in the two runs, which alone makes a difference of about 1 %.
-        assert flows[-1].accepted_share == pytest.approx(exact[-1].accepted_share, rel=0.05)
-        assert flows[-1].throttle_rate == pytest.approx(exact[-1].throttle_rate, rel=0.05)
+        # Each run draws its own arrivals, which alone makes about 1 % of difference on a single seed.
+        assert flows[-1].accepted.sum() == pytest.approx(exact[-1].accepted.sum(), rel=0.04)
+    for name in ("accepted", "attempts", "throttled"):
+        totals = [sum(float(getattr(outcome, name).sum()) for outcome in runs) for runs in (flows, exact)]
+        assert totals[0] == pytest.approx(totals[1], rel=0.02)
     assert figures(flows) == pytest.approx(figures(exact), rel=0.02)
     assert figures(exact)[1] > 0.5
 
@@ -85,7 +88,8 @@ def test_flows_agree_for_every_shape_of_load(name: str) -> None:
     exact = figures([simulate_requests(scenario) for scenario in scenarios])
     flows = figures([simulate_flows(scenario) for scenario in scenarios])
     assert flows[0] == pytest.approx(exact[0], rel=0.03)
-    assert flows[1] == pytest.approx(exact[1], rel=0.02, abs=0.006)
+    # At 1/100 a partition's bucket holds ten requests: single ones count where next to nothing is throttled.
+    assert flows[1] == pytest.approx(exact[1], rel=0.02, abs=0.01)
 
 
 def test_splits_for_heat_and_growth_appear_in_both() -> None:
@@ -129,13 +133,17 @@ def test_a_door_refuses_before_the_wall_and_lets_everybody_in_later(run: object)
     assert np.all(outcome.accepted.cumsum() <= per_s * (seconds + 1) * 1.001)
 
 
-def test_our_budget_per_shard_spares_the_other_shards() -> None:
-    """One hot key eats the SDK's shared budget and slows everybody; with a budget per shard it eats its own."""
-    hot = replace(SPREAD, groups=bots_on_one_key("event", 1_000, 0.05), returns=0)
-    ours = simulate_flows(hot)
-    shared = simulate_flows(replace(hot, retries=sdk_rules(clients=1)))
-    assert ours.throttle_rate > 0
-    assert ours.retry_delay_s(hot.retries)[1] < shared.retry_delay_s(sdk_rules(1))[1] + 1e-9
+def test_a_budget_per_shard_spares_the_other_shards() -> None:
+    """One hot key eats the budget that the SDK shares over all keys; with a budget per shard it eats its own."""
+    wanted = np.array([1_000_000.0, 1.0])
+    assert FlowBudget(our_rules(), 2).spend(wanted)[1] == 1.0
+    assert FlowBudget(sdk_rules(clients=10), 2).spend(wanted)[1] < 0.01
+
+
+def test_sdk_retries_delay_what_they_rescue_far_more_than_ours() -> None:
+    """The SDK waits up to a second before its first retry of a throttle, our rules 20 ms."""
+    ours, sdk = replace(SPREAD, retries=our_rules(100)), replace(SPREAD, retries=sdk_rules(100))
+    assert simulate_flows(sdk).retry_delay_s(sdk.retries)[1] > 2 * simulate_flows(ours).retry_delay_s(ours.retries)[1]
 
 
 def test_every_buyer_is_counted_once() -> None:
