@@ -76,11 +76,9 @@ class Problem(BaseModel):
     )
 
 
-def problem_of(error: OnsaleError, ids: Ids) -> Response[str]:
-    """Answer an error of the system's own families. `Broken` and anything else is `unexpected_problem`'s."""
-    status = next((code for family, code in _CODES.items() if isinstance(error, family)), None)
-    if status is None:
-        return unexpected_problem()
+def problem_of(error: Refused | Unavailable, ids: Ids) -> Response[str]:
+    """Answer a refusal, or that it may be tried later; `Broken` and anything else is `unexpected_problem`'s."""
+    status = next(code for family, code in _CODES.items() if isinstance(error, family))
     members: dict[str, Any] = {}
     headers: dict[str, str] = {}
     if isinstance(error, Invalid | Malformed) and error.field:

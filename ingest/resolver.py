@@ -6,23 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.api_gateway import ResponseBuilder, Route
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestUnsupportedContentType, RequestValidationError
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ingest.errors import MethodNotAllowed, UnsupportedBody
+from ingest.identity import NOBODY, identify
 from ingest.parts import Parts
 from ingest.problems import problem_of, unexpected_problem, validation_problem
 from ingest.request_body import read_json
-from shared.domain.errors import NotFound, OnsaleError
+from shared.domain.errors import NotFound, OnsaleError, Refused, Unavailable
 
 
 class Resolver(APIGatewayHttpResolver):
-    """One thread's resolver. `event` and `correlation_id` are the present request's."""
+    """One thread's resolver. `event`, `correlation_id` and `identity` are the present request's."""
 
     event: Mapping[str, Any]
     correlation_id = ""
+    identity = NOBODY
 
     def __init__(self, parts: Parts) -> None:
         """Take no routes yet; register the handlers of errors."""
@@ -42,6 +46,7 @@ class Resolver(APIGatewayHttpResolver):
         attribute of the instance hides it.
         """
         self.event = event
+        self.identity = NOBODY
         self.current_event = APIGatewayProxyEventV2(dict(event), read_json)
         return super().resolve(event, context)
 
@@ -49,6 +54,16 @@ class Resolver(APIGatewayHttpResolver):
         """Return a header of the present request; the gateway hands names over in lower case."""
         value: str | None = self.event["headers"].get(name.lower())
         return value
+
+    def _call_route(self, route: Route, route_arguments: dict[str, str]) -> ResponseBuilder[BaseProxyEvent]:
+        """Let in whom the route's own description lets in, before the body is looked at.
+
+        Powertools puts validation before every middleware of ours, and would tell strangers what is wrong with it.
+        """
+        if route.security:
+            self.identity = identify(self.event)
+            self.identity.require(*(scope for need in route.security for scopes in need.values() for scope in scopes))
+        return super()._call_route(route, route_arguments)
 
     def _no_route(self, _: NotFoundError) -> Response[str]:
         path = self.current_event.path
@@ -60,10 +75,9 @@ class Resolver(APIGatewayHttpResolver):
         return self._refused(UnsupportedBody())
 
     def _refused(self, error: OnsaleError) -> Response[str]:
-        response = problem_of(error, self._ids)
-        if response.status_code == unexpected_problem().status_code:
-            return self._unexpected(error)
-        return response
+        if isinstance(error, Refused | Unavailable):
+            return problem_of(error, self._ids)
+        return self._unexpected(error)
 
     def _unexpected(self, error: Exception) -> Response[str]:
         self._log.error("request failed", exc_info=error, extra={"correlation_id": self.correlation_id})

@@ -58,6 +58,6 @@ def answers(
     return described
 
 
-def needs(scope: str) -> list[dict[str, list[str]]]:
-    """Say which scope a route needs."""
-    return [{SCHEME: [scope]}]
+def needs(*scopes: str) -> list[dict[str, list[str]]]:
+    """Say which scopes, any of them, let somebody in; the resolver holds every request to it."""
+    return [{SCHEME: [scope]} for scope in scopes]

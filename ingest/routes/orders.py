@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler import Response
 
 from ingest.cancel_order import cancel_order
 from ingest.idempotency_key import HEADER, read_idempotency_key
-from ingest.identity import BUY, identify
+from ingest.identity import BUY, STAFF_READ
 from ingest.order_rules import OrderWish
 from ingest.parts import Parts
 from ingest.place_line import estimate_place
@@ -49,11 +49,9 @@ def register(app: Resolver, parts: Parts) -> None:
         ),
     )
     def place(event_id: str, body: OrderRequest) -> Response[str]:
-        identity = identify(app.event)
-        identity.require(BUY)
         wish = OrderWish(
             event_id=event_id,
-            buyer_id=identity.subject,
+            buyer_id=app.identity.subject,
             idempotency_key=read_idempotency_key(app.header(HEADER)),
             lines=tuple((line.ticket_type_id, line.quantity) for line in body.lines),
             payment_method=body.payment_method,
@@ -81,13 +79,12 @@ def register(app: Resolver, parts: Parts) -> None:
         description="For its buyer and for staff; nobody else learns that it exists. Look again after `poll_after_s`.",
         operation_id="read_order",
         tags=_TAGS,
-        security=needs(BUY),
+        security=needs(BUY, STAFF_READ),
         responses=answers({200: (OrderAnswer, "How the order stands.")}, HTTPStatus.NOT_FOUND),
     )
     def read(event_id: str, order_id: str) -> Response[str]:
-        identity = identify(app.event)
-        order, view = read_order(parts, event_id, order_id, identity)
-        return answer(HTTPStatus.OK, _show(parts, order, view, own=order.buyer_id == identity.subject))
+        order, view = read_order(parts, event_id, order_id, app.identity)
+        return answer(HTTPStatus.OK, _show(parts, order, view, own=order.buyer_id == app.identity.subject))
 
     @app.delete(
         _ORDER,
@@ -104,9 +101,7 @@ def register(app: Resolver, parts: Parts) -> None:
         ),
     )
     def cancel(event_id: str, order_id: str) -> Response[str]:
-        identity = identify(app.event)
-        identity.require(BUY)
-        order, view = cancel_order(parts, event_id, order_id, identity.subject)
+        order, view = cancel_order(parts, event_id, order_id, app.identity.subject)
         done = order.status is Status.CANCELLED
         return answer(HTTPStatus.OK if done else HTTPStatus.ACCEPTED, _show(parts, order, view, own=True))
 

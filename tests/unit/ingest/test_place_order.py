@@ -330,6 +330,17 @@ def test_whoever_is_nobody_is_not_let_in(claims: dict[str, str] | None, ann: Cli
     assert answer["headers"]["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.parametrize("raw", ["{", '{"lines":1}', ""])
+def test_strangers_are_not_told_what_is_wrong_with_their_body(raw: str, ann: Client) -> None:
+    """Who may not order is turned away before the body is looked at."""
+    sent = {"content-type": "application/json"}
+    stranger = ann.door(make_event("POST", "/v1/events/gig/orders", body=raw, headers=sent), LambdaContext())
+    reader = Client(ann.door, "ann", "staff:read").ask("POST", "/v1/events/gig/orders", raw=raw)
+
+    assert (stranger["statusCode"], reader.status) == (401, 403)
+    assert ann.ask("POST", "/v1/staff/sales", raw=raw).status == 403
+
+
 def test_two_processes_store_the_same_order_once(
     inner: SqliteStore, store: FaultyStore, ann: Client, parts_over: MakeParts
 ) -> None:

@@ -83,6 +83,13 @@ def test_staff_see_an_order_without_its_secrets(ann: Client, reader: Client, inn
     assert not {"payment", "holder", "tickets"} & shown.json.keys()
 
 
+def test_a_token_without_a_scope_opens_nothing(ann: Client) -> None:
+    """Even the buyer's own order needs the scope to buy, or to read for staff."""
+    where = ann.order().headers["Location"]
+
+    assert Client(ann.door, "ann", "openid").ask("GET", where).status == 403
+
+
 def test_staff_may_not_cancel_for_a_buyer(ann: Client, reader: Client, staff: Client) -> None:
     """Cancelling is the buyer's own; a staff token has not even the scope."""
     where = ann.order().headers["Location"]
