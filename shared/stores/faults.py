@@ -32,7 +32,7 @@ class Fault(StrEnum):
     LOST_AFTER = "lost_after"
     """The answer is lost, and the call was applied."""
     HINTS_LATE = "hints_late"
-    """The index shows what it showed when it was last asked the same, or not yet the newest half."""
+    """The index shows what it showed at the head of the lane when it was last asked, or not yet the newest half."""
     HINTS_REPEATED = "hints_repeated"
     HINTS_REORDERED = "hints_reordered"
     SHORT_PAGE = "short_page"
@@ -121,7 +121,7 @@ class FaultyStore(WrappedStore):
             lambda: self._inner.due(event_id, shard, lane, until_ms=until_ms, limit=asked, cursor=_unmark(cursor)),
         )
         page = HintPage(page.hints, _mark(page.cursor))
-        return self._bend(page, fault, limit, (event_id, shard, lane, limit, cursor))
+        return self._bend(page, fault, limit, (event_id, shard, lane, limit) if cursor is None else None)
 
     def list_orders(self, event_id: str, shard: int, *, limit: int, cursor: str | None = None) -> OrderPage:
         fault = self._next("list_orders")
@@ -171,10 +171,13 @@ class FaultyStore(WrappedStore):
         resource = f"table/{self._table}" + ("/index/work" if part == "Index" else "")
         return Throttled(reason=f"{part}{way}{reason}", resource=resource)
 
-    def _bend(self, page: HintPage, fault: Fault | None, limit: int, question: tuple[object, ...]) -> HintPage:
-        with self._lock:
-            before = self._shown.get(question)
-            self._shown[question] = page
+    def _bend(self, page: HintPage, fault: Fault | None, limit: int, head: tuple[object, ...] | None) -> HintPage:
+        """Spoil a page; `head` names the lane when the page is its beginning, which alone is remembered."""
+        before = None
+        if head is not None:
+            with self._lock:
+                before = self._shown.get(head)
+                self._shown[head] = page
         match fault:
             case Fault.HINTS_LATE:
                 return before or HintPage(page.hints[: len(page.hints) // 2], page.cursor)
