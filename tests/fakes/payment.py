@@ -131,6 +131,10 @@ class FakePayments:
         """Return an order's intent as the service's own books have it."""
         return self.intents.get(f"pi_{order_id}")
 
+    def tries(self, order_id: str) -> int:
+        """Return how many tries were carried out on an order's intent, repeats not counted."""
+        return sum(intent_id == f"pi_{order_id}" for intent_id, _ in self._tries)
+
     def count(self, name: str) -> int:
         """Return how many calls of one name arrived."""
         return sum(call.name == name for call in self.calls)

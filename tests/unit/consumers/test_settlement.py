@@ -367,6 +367,18 @@ def test_a_lost_answer_to_the_charge_does_not_charge_twice(world: World) -> None
     assert world.payments.captures == {f"pi_{key.order_id}": 1}
 
 
+def test_a_lost_answer_to_a_decline_does_not_try_the_card_twice(world: World) -> None:
+    """P11: the card was declined and the answer was lost: the same try is repeated, which the service knows."""
+    key = _held(world, method=DECLINED_CARD)
+    world.payments.after = lose_answers("pay")
+
+    world.run(20)
+
+    assert world.get(key).payment.state is PaymentState.DECLINED
+    assert world.payments.count("pay") == 2
+    assert world.payments.tries(key.order_id) == 1
+
+
 def test_q10_a_poison_order_is_parked_and_stops_nobody(make_world: MakeWorld) -> None:
     """Q10: an order whose call fails every time is parked after its retries with its error; the others go on."""
     world = make_world(hold_ttl_s=3_600)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.order import Status
+from shared.domain.money import Money
+from shared.domain.order import Demand, Line, Reason, Status
 from shared.domain.sale import Pool, TicketType
 from tests.builders import make_sale
 from tests.unit.consumers.world import World, check_invariants
@@ -108,6 +110,25 @@ def test_two_pools_that_two_groups_need_do_not_lock_them(make_world: MakeWorld) 
     world.run(20)
 
     assert world.statuses(keys) == {Status.CONFIRMED: 40}
+    check_invariants(world)
+
+
+def test_an_order_over_two_pools_gets_both_or_neither(make_world: MakeWorld) -> None:
+    """Seats of two pools are held in one transaction; what one of them lacks leaves the other's seats to others."""
+    world = make_world(pools=(Pool("balcony", 1_000, 2), Pool("floor", 1_000, 2)), max_per_order=50)
+    both = (Demand("floor", 25, 0), Demand("balcony", 50, 0))
+    keys = []
+    for n in range(30):
+        order = replace(world.make_order(25, shard=n % 2), demand=both, lines=(Line("standing", 75, 100),))
+        order = replace(order, amount=Money(7_500, "EUR"))
+        assert world.store.accept(order).created
+        keys.append(order.key)
+
+    world.run(20)
+
+    assert world.statuses(keys)[Status.CONFIRMED] == 20
+    assert (world.pool("balcony").left, world.pool("floor").left) == (0, 500)
+    assert {world.get(key).reason for key in keys} == {None, Reason.SOLD_OUT}
     check_invariants(world)
 
 
