@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from consumers.settlement.intents import find_intent
+from consumers.settlement.intents import check_intent, find_intent
 from consumers.settlement.outcome import Outcome, Step
 from consumers.settlement.waits import check_later, without
 from consumers.tools import Tools
 from shared.domain import transitions
-from shared.domain.order import Duty, Order, Payment
-from shared.ports import Intent
+from shared.domain.order import Duty, Order, Payment, Status
+from shared.ports import Intent, IntentStatus
 
 
 def settle(tools: Tools, order: Order, due: frozenset[Duty]) -> Step:
@@ -19,7 +19,15 @@ def settle(tools: Tools, order: Order, due: frozenset[Duty]) -> Step:
         return _refund(tools, order)
     if order.payment.intent_id is None:
         return _nothing_more(tools, order, order.payment)
-    return _look(tools, order, find_intent(tools.gateway, order))
+    intent = find_intent(tools.gateway, order)
+    if order.status is Status.CONFIRMED:
+        return _look(tools, order, intent)
+    if intent.status is IntentStatus.OPEN:
+        # Nothing is sold for it any more, so nothing may come of it any more.
+        intent = check_intent(order, tools.gateway.close_intent(intent))
+    if intent.status in {IntentStatus.OPEN, IntentStatus.PROCESSING}:
+        return _ask_again(tools, order, intent)
+    return _look(tools, order, intent)
 
 
 def _refund(tools: Tools, order: Order) -> Step:
@@ -47,6 +55,16 @@ def _look(tools: Tools, order: Order, intent: Intent) -> Step:
     return Step(owed, Outcome.REFUND_OWED)
 
 
+def _ask_again(tools: Tools, order: Order, intent: Intent) -> Step:
+    """Wait for money that is on its way to an order that has ended."""
+    now_ms = tools.clock.now_ms()
+    duties = without(order, Duty.CHECK) | {Duty.CHECK: check_later(order, tools.ids, now_ms)}
+    awaited = transitions.note_payment(
+        order, _seen(order.payment, intent), duties, op=tools.ids.op_id(), now_ms=now_ms
+    )
+    return Step(awaited, Outcome.AWAITED)
+
+
 def _nothing_more(tools: Tools, order: Order, payment: Payment) -> Step:
     duties = without(order, *(duty for duty in order.duties if duty not in {Duty.FULFIL, Duty.REFUND}))
     noted = transitions.note_payment(order, payment, duties, op=tools.ids.op_id(), now_ms=tools.clock.now_ms())
@@ -60,4 +78,5 @@ def _seen(payment: Payment, intent: Intent) -> Payment:
         captured_minor=max(payment.captured_minor, intent.captured_minor),
         refunded_minor=max(payment.refunded_minor, intent.refunded_minor),
         refund_due_minor=max(payment.refund_due_minor, intent.refunded_minor),
+        silent_since_ms=None,
     )

@@ -28,6 +28,9 @@ def check_intent(order: Order, intent: Intent) -> Intent:
     """Return the intent, or raise Mismatch naming what differs."""
     if intent.order_key != order.key:
         raise Mismatch(f"The payment intent {intent.intent_id} is not tagged with this order.")
+    if order.is_orphan:
+        # What it was to pay for is not known; all of it goes back.
+        return intent
     if intent.amount != order.amount:
         raise Mismatch(f"The payment intent {intent.intent_id} is over {intent.amount}, the order over {order.amount}.")
     if intent.status is IntentStatus.SUCCEEDED and intent.captured_minor != order.amount.minor:
@@ -54,4 +57,5 @@ def noted(order: Order, intent: Intent, state: PaymentState) -> Payment:
         decline_code=intent.decline_code if state is PaymentState.DECLINED else None,
         captured_minor=intent.captured_minor,
         refunded_minor=intent.refunded_minor,
+        silent_since_ms=None,
     )

@@ -22,14 +22,20 @@ class Unsettled(OnsaleError):
 
 def put_off(tools: Tools, order: Order) -> Step:
     """Put what is due off while the payment service is silent; that is no failure of the order."""
-    return _delay(tools, order, put_off_until(order, tools.ids, tools.clock.now_ms()), Outcome.PUT_OFF)
+    now_ms = tools.clock.now_ms()
+    duties = shifted(order, now_ms, put_off_until(order, tools.ids, now_ms))
+    waiting = transitions.wait_for_service(order, duties, op=tools.ids.op_id(), now_ms=now_ms)
+    return Step(waiting, Outcome.PUT_OFF)
 
 
 def fail(tools: Tools, order: Order, error: Exception) -> Step:
     """Count a failure of the order itself and try again later; after the last one, park it with its error."""
     if order.failures + 1 >= MAX_FAILURES:
         return park(tools, order, error)
-    return _delay(tools, order, retry_at(order, tools.ids, tools.clock.now_ms()), Outcome.FAILED)
+    now_ms = tools.clock.now_ms()
+    duties = shifted(order, now_ms, retry_at(order, tools.ids, now_ms))
+    failed = transitions.delay(order, duties, op=tools.ids.op_id(), now_ms=now_ms, failed=True)
+    return Step(failed, Outcome.FAILED)
 
 
 def park(tools: Tools, order: Order, error: Exception) -> Step:
@@ -42,15 +48,3 @@ def park(tools: Tools, order: Order, error: Exception) -> Step:
 def waited_too_long(order: Order, now_ms: int) -> bool:
     """Say whether the hold is older than anything that a payment service takes."""
     return now_ms - (order.held_at_ms or order.accepted_at_ms) > UNSETTLED_MS
-
-
-def _delay(tools: Tools, order: Order, at_ms: int, outcome: Outcome) -> Step:
-    now_ms = tools.clock.now_ms()
-    delayed = transitions.delay(
-        order,
-        shifted(order, now_ms, at_ms),
-        op=tools.ids.op_id(),
-        now_ms=now_ms,
-        failed=outcome is Outcome.FAILED,
-    )
-    return Step(delayed, outcome)

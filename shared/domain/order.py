@@ -66,6 +66,8 @@ class Reason(StrEnum):
     BUYER_CANCELLED = "buyer_cancelled"
     NOT_PAID_IN_TIME = "not_paid_in_time"
     REFUNDED_BY_STAFF = "refunded_by_staff"
+    ORPHANED = "orphaned"
+    """Never an order: a payment of ours came for one that is not stored, and is to be paid back."""
 
 
 class Lane(StrEnum):
@@ -138,8 +140,10 @@ class Payment:
     """The money side of an order.
 
     `method` is the provider's payment method to charge, or None for a hand-off, where the buyer pays with
-    `client_secret`. `attempt` counts the tries written on the order, the first with the hold. `refund_due_minor` and
-    `refunded_minor` are running totals: what is to be paid back in all, and what has been.
+    `client_secret`. `attempt` counts the tries written on the order, the first with the hold; `try_names` are the
+    names that the buyer gave to the later ones, so that a repeated request knows its own. `refund_due_minor` and
+    `refunded_minor` are running totals: what is to be paid back in all, and what has been. `silent_since_ms` is since
+    when the payment service owes us an answer.
     """
 
     method: str | None = None
@@ -151,6 +155,8 @@ class Payment:
     captured_minor: int = 0
     refund_due_minor: int = 0
     refunded_minor: int = 0
+    try_names: tuple[str, ...] = ()
+    silent_since_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,11 @@ class Order:
     def quantity(self) -> int:
         """Tickets in the order."""
         return sum(line.quantity for line in self.lines)
+
+    @property
+    def is_orphan(self) -> bool:
+        """Say whether this only stands for a payment without an order."""
+        return self.reason is Reason.ORPHANED
 
     @property
     def owes_minor(self) -> int:

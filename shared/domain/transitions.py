@@ -63,9 +63,14 @@ def ask_to_cancel(order: Order, *, op: str, now_ms: int) -> Order:
     return _next(order, op, now_ms, duties={**order.duties, Duty.CLOSE: now_ms})
 
 
-def try_again(order: Order, *, op: str, now_ms: int, method: str) -> Order:
-    """Write another payment try on a held order whose last one was declined."""
+def try_again(order: Order, *, op: str, now_ms: int, method: str, name: str | None = None) -> Order:
+    """Write another payment try on a held order whose last one was declined; `name` is what its repeats are known by.
+
+    Whether the hold is over is not known here: its end may have been put off while an intent could not be closed.
+    """
     _require(order, Status.HELD)
+    if Duty.CLOSE in order.duties:
+        raise Conflicting("You cancelled this order; it takes no payment any more.", code="order-cancelling")
     if order.payment.state is not PaymentState.DECLINED:
         raise Conflicting("The last payment try is still under way.", code="payment-in-progress")
     if order.payment.attempt >= MAX_ATTEMPTS:
@@ -76,6 +81,7 @@ def try_again(order: Order, *, op: str, now_ms: int, method: str) -> Order:
         attempt=order.payment.attempt + 1,
         state=PaymentState.OPEN,
         decline_code=None,
+        try_names=order.payment.try_names if name is None else (*order.payment.try_names, name),
     )
     return _next(order, op, now_ms, payment=payment, duties={**order.duties, Duty.PAY: now_ms})
 
@@ -119,7 +125,45 @@ def owe_refund(order: Order, payment: Payment, *, op: str, now_ms: int, due_mino
         op,
         now_ms,
         payment=replace(payment, refund_due_minor=due),
-        duties={Duty.REFUND: now_ms},
+        duties={**order.duties, Duty.REFUND: now_ms},
+        failures=0,
+    )
+
+
+def refund_part(order: Order, *, op: str, now_ms: int, total_minor: int) -> Order:
+    """Owe a buyer who keeps the tickets `total_minor` in all; Conflicting above what was captured or below what is owed.
+
+    A total can be asked for again without being paid twice.
+    """
+    _require(order, Status.CONFIRMED)
+    payment = order.payment
+    if total_minor > payment.captured_minor:
+        raise Conflicting(
+            "More was asked back than was paid.", code="refund-above-payment", captured_minor=payment.captured_minor
+        )
+    if total_minor < payment.refund_due_minor:
+        raise Conflicting(
+            "More than this is paid back already; a total only grows.",
+            code="refund-below-earlier",
+            refund_due_minor=payment.refund_due_minor,
+        )
+    return owe_refund(order, payment, op=op, now_ms=now_ms, due_minor=total_minor)
+
+
+def refund_whole(order: Order, *, op: str, now_ms: int, reason: Reason) -> Order:
+    """End a confirmed order: its tickets are void, what was paid goes back, and so do its seats, by the store."""
+    _require(order, Status.CONFIRMED)
+    payment = replace(order.payment, refund_due_minor=order.payment.captured_minor)
+    owes = payment.refund_due_minor > payment.refunded_minor
+    return _next(
+        order,
+        op,
+        now_ms,
+        status=Status.REFUNDED,
+        reason=reason,
+        payment=payment,
+        duties={Duty.REFUND: now_ms} if owes else {},
+        parked=None,
         failures=0,
     )
 
@@ -127,6 +171,13 @@ def owe_refund(order: Order, payment: Payment, *, op: str, now_ms: int, due_mino
 def delay(order: Order, duties: Mapping[Duty, int], *, op: str, now_ms: int, failed: bool) -> Order:
     """Put duties off; `failed` counts it as a failure of the order itself, not of a service it depends on."""
     return _next(order, op, now_ms, duties=duties, failures=order.failures + (1 if failed else 0))
+
+
+def wait_for_service(order: Order, duties: Mapping[Duty, int], *, op: str, now_ms: int) -> Order:
+    """Put duties off while the payment service is silent, which is no failure of the order; the buyer is told."""
+    since_ms = order.payment.silent_since_ms or now_ms
+    silent = replace(order, payment=replace(order.payment, silent_since_ms=since_ms))
+    return delay(silent, duties, op=op, now_ms=now_ms, failed=False)
 
 
 def rejoin(order: Order, *, op: str, now_ms: int) -> Order:

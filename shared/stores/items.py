@@ -119,6 +119,8 @@ def payment_value(payment: Payment) -> Item:
         "captured": payment.captured_minor or None,
         "refund_due": payment.refund_due_minor or None,
         "refunded": payment.refunded_minor or None,
+        "tries": list(payment.try_names) or None,
+        "silent": payment.silent_since_ms,
     }
     return {name: part for name, part in value.items() if part is not None}
 
@@ -134,6 +136,8 @@ def _read_payment(value: Item, attempt: int) -> Payment:
         captured_minor=int(value.get("captured", 0)),
         refund_due_minor=int(value.get("refund_due", 0)),
         refunded_minor=int(value.get("refunded", 0)),
+        try_names=tuple(value.get("tries", ())),
+        silent_since_ms=int(value["silent"]) if "silent" in value else None,
     )
 
 
