@@ -13,7 +13,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from shared.domain.errors import Contended
+from shared.domain.errors import Contended, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,9 +30,15 @@ class Turnstile:
     """The place before the file at `path`: a lock on a neighbour of it, which the system lifts when a process dies."""
 
     def __init__(self, path: Path) -> None:
-        """Make the neighbour if it is not there."""
+        """Make the neighbour if it is not there; Unavailable with what to do when that is not allowed."""
         self._place = str(path)
-        self._file = path.with_name(f"{path.name}-turn").open("ab")
+        neighbour = path.with_name(f"{path.name}-turn")
+        try:
+            self._file = neighbour.open("ab")
+        except OSError as error:
+            raise Unavailable(
+                f"{neighbour} cannot be written ({error.strerror}); give this user the right to, or set ONSALE_DATA_DIR."
+            ) from error
         self._pause = threading.Event()
         # A file's lock belongs to the opened file, not to the thread.
         self._mine = threading.Lock()

@@ -74,6 +74,14 @@ def test_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:
         open_in(tmp_path / "file")
 
 
+def test_a_lock_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """The sentence names the setting that chooses another folder, and nothing stays open."""
+    (tmp_path / "onsale.db-turn").mkdir()
+
+    with pytest.raises(Unavailable, match="ONSALE_DATA_DIR"):
+        open_in(tmp_path)
+
+
 def test_a_store_locked_by_another_program_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opening and writing are Contended while somebody else holds the file, and go on afterwards."""
     monkeypatch.setattr("shared.stores.sqlite.turnstile.MAX_LOOKS", 3)
