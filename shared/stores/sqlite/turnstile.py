@@ -37,7 +37,8 @@ class Turnstile:
             self._file = neighbour.open("ab")
         except OSError as error:
             raise Unavailable(
-                f"{neighbour} cannot be written ({error.strerror}); give this user the right to, or set ONSALE_DATA_DIR."
+                f"{neighbour} cannot be written ({error.strerror}); "
+                "give this user the right to, or set ONSALE_DATA_DIR."
             ) from error
         self._pause = threading.Event()
         # A file's lock belongs to the opened file, not to the thread.
