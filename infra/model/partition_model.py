@@ -80,14 +80,13 @@ class PartitionModel:
             at_us=now_us,
         )
         for index_arn, index_capacity in (indexes or {}).items():
-            self._spaces[index_arn] = KeySpace(
-                index_arn,
-                Resource.INDEX,
-                index_capacity or OnDemand(),
-                self.limits,
-                self.assumed,
-                at_us=now_us,
-            )
+            self.create_index(index_arn, index_capacity, now_us=now_us)
+
+    def create_index(self, arn: str, capacity: Capacity | None = None, *, now_us: int = 0) -> None:
+        """Add a global secondary index to a table that exists."""
+        self._spaces[arn] = KeySpace(
+            arn, Resource.INDEX, capacity or OnDemand(), self.limits, self.assumed, at_us=now_us
+        )
 
     def drop(self, resource: str) -> None:
         """Forget a deleted table or index."""
@@ -127,6 +126,13 @@ class PartitionModel:
             else:
                 space.give_back(partition, charge.operation, pico)
         return verdict
+
+    def debit(self, charges: Sequence[Charge], now_us: int) -> None:
+        """Charge what was consumed before it was known, such as the rest of a query: it may leave a debt."""
+        for charge in charges:
+            space, partition, _, position, pico = self._locate(charge)
+            space.take(partition, charge.operation, pico)
+            space.settle(partition, position, charge.operation, charge.units, charge.added_bytes, now_us)
 
     def give_back(self, charges: Sequence[Charge]) -> None:
         """Return what a request was charged for work that did not happen, such as index entries of a
