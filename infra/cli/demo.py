@@ -69,14 +69,30 @@ def demo(
         put_json(report)
     else:
         _put(report)
-    say(f"Kept in {data}: receipts.jsonl, the store, the books, the logs.")
+    say(f"Seed {options.seed}. Kept in {data}: receipts.jsonl, the store, the books, the logs.")
     if is_broken(course):
         raise typer.Exit(BROKEN)
 
 
+_TABLES = {
+    "What became of the orders": (
+        "accepted", "refused", "gave_up", "confirmed", "rejected", "expired", "cancelled", "refunded", "queued", "held",
+        "counted_by_stream",
+    ),
+    "What must be 0": (
+        "oversold", "lost", "duplicate_orders", "double_charged", "unpaid_confirmed", "waiting_that_fit",
+        "server_errors", "bare_503",
+    ),
+    "Seats, pace and fairness": (
+        "capacity", "sold", "accepted_per_s", "accept_ms_p50", "accept_ms_p99", "drained_per_s", "drained_peak_per_s",
+        "overtaken", "retried", "repeated", "workers_killed", "restarts",
+    ),
+}  # fmt: skip
+
+
 def _put(report: dict[str, Any]) -> None:
-    figures = {name: value for name, value in report.items() if isinstance(value, int | float)}
-    put_facts(figures, title="What became of the sale")
+    for title, names in _TABLES.items():
+        put_facts({name: report[name] for name in names}, title=title)
     rows = [(name, truth, report["because"][name]) for name, truth in report["invariants"].items()]
     put_table(("", "", ""), rows, title="What must always hold")
-    put_table(("", "s"), report["seconds"].items(), title="How long it took")
+    put_facts(report["seconds"], title="Seconds by phase")

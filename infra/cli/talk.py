@@ -39,13 +39,16 @@ def put_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=any(headings))
+    table = Table(box=None, pad_edge=False, show_header=any(headings))
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
     # Piped, a table is not squeezed into the width of a terminal that nobody looks at.
-    Console(highlight=False, width=None if sys.stdout.isatty() else WIDE).print(table)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+    if title is not None:
+        console.print(f"\n[bold]{escape(title)}[/bold]")
+    console.print(table)
 
 
 def put_facts(facts: dict[str, Any], *, title: str | None = None) -> None:

@@ -48,6 +48,8 @@ def demo_report(options: DemoOptions, course: Course) -> dict[str, Any]:
         "bare_503": summary.bare_503,
         "statuses": summary.statuses,
         "problems": summary.problems,
+        "counted_by_stream": course.stream.orders,
+        "changes_by_stream": course.stream.changes,
         "workers_killed": course.kills,
         "restarts": course.restarts,
         "timed_out": course.timed_out,

@@ -14,6 +14,7 @@ from infra.demo.killer import Killer
 from infra.demo.look import Look, look
 from infra.demo.options import EVENT, DemoOptions
 from infra.demo.show import Show
+from infra.demo.stream import StreamCounts, count_stream
 from infra.load.buyers import AT_ONCE_S
 from infra.load.job import Job
 from infra.load.receipts import read_receipts
@@ -28,7 +29,7 @@ from shared.domain.errors import Unavailable
 from shared.domain.sale import Sale
 from shared.ports import Store
 from shared.system import SystemClock, SystemIds
-from shared.wiring import open_gateway, open_store
+from shared.wiring import open_gateway, open_stats, open_store
 
 STAFF = ("staff:read", "staff:write")
 TICK_S = 0.1
@@ -48,6 +49,7 @@ class Course:
     verification: Verification
     left_waiting_that_fit: int
     timed_out: bool
+    stream: StreamCounts
     kills: int
     restarts: int
     seconds: dict[str, float] = field(default_factory=dict)
@@ -63,6 +65,7 @@ class Demo:
         self._show = show
         self._killer = Killer(system, options.seed) if options.kill_workers else None
         self._deadline_s = time.monotonic() + PATIENCE_S
+        self._clock = SystemClock()
         self._looked: Look | None = None
         self._look_at_s = 0.0
         self.timed_out = False
@@ -70,6 +73,7 @@ class Demo:
     def run(self) -> Course:
         """Open, storm, drain, close, verify."""
         seconds: dict[str, float] = {}
+        began_ms = self._clock.now_ms()
         receipts = self._options.data / "receipts.jsonl"
         with _Timed(seconds, "prepare"):
             api = self._api()
@@ -97,9 +101,11 @@ class Demo:
         with _Timed(seconds, "verify"):
             self._show.phase("Checking every invariant from outside.")
             verification = self._verify(receipts)
+            stream = self._count_stream(began_ms, orders=len(verification.facts.orders))
         return Course(
             summary=summarise(receipts),
             verification=verification,
+            stream=stream,
             left_waiting_that_fit=fitting,
             timed_out=self.timed_out,
             kills=0 if self._killer is None else self._killer.kills,
@@ -150,9 +156,15 @@ class Demo:
         crowd.finish()
 
     def _verify(self, receipts: Path) -> Verification:
-        clock = SystemClock()
-        gateway = open_gateway(folder_settings(self._options.data), clock)
-        return verify(self._store, gateway, EVENT, clock=clock, receipts=read_receipts(receipts))
+        gateway = open_gateway(folder_settings(self._options.data), self._clock)
+        return verify(self._store, gateway, EVENT, clock=self._clock, receipts=read_receipts(receipts))
+
+    def _count_stream(self, since_ms: int, *, orders: int) -> StreamCounts:
+        stats = open_stats(folder_settings(self._options.data), self._clock)
+        try:
+            return count_stream(stats, since_ms, self._clock.now_ms(), orders=orders)
+        finally:
+            stats.close()
 
     def _api(self) -> Api:
         if self._system.running is None:
