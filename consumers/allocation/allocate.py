@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from consumers.allocation.held_seats import HeldSeats
-from consumers.allocation.hold import batch_limit, hold_orders
+from consumers.allocation.hold import Holding, batch_limit
 from consumers.allocation.line import Line, Shape
 from consumers.allocation.notice import NoticeBoard
 from consumers.allocation.outlook import Outlook
@@ -137,9 +137,12 @@ class Allocation:
         decisions, holdings = self._decide(sale)
         hopeless = self._hopeless(decisions)
         most = FEW_REJECTIONS if decisions.hold else MANY_REJECTIONS
-        outcome = hold_orders(self.tools, sale, holdings, decisions.hold)
+        outcome = Holding(self.tools, sale, holdings)
+        outcome.hold(decisions.hold)
         self.line.settled([*outcome.held, *outcome.gone])
         self.line.settled(outcome.poison, skip_s=POISON_SKIP_S)
+        for shard in outcome.throttled:
+            self.line.spare(shard)
         rejected = reject_orders(self.tools, sale.event_id, hopeless[:most]) if hopeless else []
         self.line.settled(rejected)
         self.tools.observe(sale.event_id, "held", len(outcome.held))

@@ -93,8 +93,7 @@ class Line:
         now_s: float,
     ) -> None:
         if isinstance(hints, Unavailable):
-            reader.rest(now_s, jittered(self._tools.ids, REST_S))
-            self._tools.observe(self._event_id, "line_unavailable", 1)
+            self.spare(reader.shard)
             return
         found = sum(self._add(reader, hint, decidable) for hint in hints)
         self._found += found
@@ -163,8 +162,15 @@ class Line:
         for key in keys:
             if self._known[key.shard].pop(key.order_id, None) is not None:
                 self._count -= 1
+            self._readers[key.shard].troubles = 0
             self._skip[key.order_id] = until_s
             heappush(self._skip_ends, (until_s, key.order_id))
+
+    def spare(self, shard: int) -> None:
+        """Leave a shard to the door for a while, each time longer until one of its orders was served."""
+        reader = self._readers[shard]
+        reader.rest(self._tools.clock.monotonic_s(), jittered(self._tools.ids, REST_S))
+        self._tools.observe(self._event_id, "shard_spared", 1)
 
     @property
     def complete(self) -> bool:

@@ -13,6 +13,7 @@ REREAD_S = 5.0
 # Looks per second that one busy group spends on its shards at most, about.
 LOOKS_PER_S = 330
 FASTEST_S = 0.05
+MAX_DOUBLINGS = 4
 
 
 class Reader:
@@ -35,6 +36,7 @@ class Reader:
         self.at_end = False
         self.passes = 0
         self.passed = False
+        self.troubles = 0
 
     def read(self) -> tuple[WorkHint, ...]:
         """Read one page: on from the last one, from the tail, or from the head when that was long ago."""
@@ -75,7 +77,9 @@ class Reader:
         self._poll.hurry(now_s)
 
     def rest(self, now_s: float, seconds: float) -> None:
-        """Leave the shard to the door."""
+        """Leave the shard to the door, twice as long each time until it is served again."""
+        seconds *= 1 << min(self.troubles, MAX_DOUBLINGS)
+        self.troubles += 1
         self._rests_until_s = now_s + seconds
         self._poll.rest(now_s, seconds)
 

@@ -59,9 +59,7 @@ def _ask_again(tools: Tools, order: Order, intent: Intent) -> Step:
     """Wait for money that is on its way to an order that has ended."""
     now_ms = tools.clock.now_ms()
     duties = without(order, Duty.CHECK) | {Duty.CHECK: check_later(order, tools.ids, now_ms)}
-    awaited = transitions.note_payment(
-        order, _seen(order.payment, intent), duties, op=tools.ids.op_id(), now_ms=now_ms
-    )
+    awaited = transitions.note_payment(order, _seen(order.payment, intent), duties, op=tools.ids.op_id(), now_ms=now_ms)
     return Step(awaited, Outcome.AWAITED)
 
 

@@ -112,25 +112,53 @@ def test_a_throttled_shard_is_left_to_the_door(make_world: MakeWorld) -> None:
     assert cutter.looks <= 2
 
 
-def test_a_throttled_batch_is_tried_smaller_and_later(make_world: MakeWorld) -> None:
-    """A throttle on the transaction halves the batch and leaves the shards alone for a while."""
+class ThrottledHolds(Cutter):
+    """Throttles every transaction that touches one of some shards; `sizes` are those of all attempts."""
+
+    def __init__(self, shards: set[int]) -> None:
+        super().__init__()
+        self.shards = shards
+        self.sizes: list[int] = []
+
+    def call(self, name: str, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+        if name == "hold_batch":
+            batch: HoldBatch = args[0]
+            self.sizes.append(len(batch.orders))
+            if self.shards & {hint.key.shard for hint in batch.orders}:
+                raise Throttled
+        return super().call(name, function, args, options)
+
+
+def test_q16_a_throttled_shard_holds_up_no_other(make_world: MakeWorld) -> None:
+    """Q16: when one shard's writes are throttled the batch is halved until it stands alone; the others are held."""
+    world = make_world(pools=(Pool("floor", 1_000),), shard_counts=(8,))
+    keys = {shard: [world.order(shard=shard) for _ in range(5)] for shard in range(8)}
+    throttling = ThrottledHolds({3})
+    office = world.new_office(store=throttling.store(world.store))
+
+    world.allocate(office)
+
+    assert [world.seated(keys[shard]) for shard in range(8)] == [5, 5, 5, 0, 5, 5, 5, 5]
+    assert len(throttling.sizes) == 7
+    attempts = len(throttling.sizes)
+    world.allocate(office, passes=4, step_s=0.1)
+    assert len(throttling.sizes) == attempts
+    throttling.shards.clear()
+    world.allocate(office, passes=4, step_s=1)
+    assert world.seated(keys[3]) == 5
+
+
+def test_a_throttle_everywhere_halves_the_batch_and_gives_way(make_world: MakeWorld) -> None:
+    """When it is not one shard's trouble, a few attempts are made, and the next batch is smaller and later."""
     world = make_world(pools=(Pool("floor", 1_000),))
     for _ in range(100):
         world.order()
-    sizes: list[int] = []
+    throttling = ThrottledHolds({0, 1, 2, 3})
+    office = world.new_office(store=throttling.store(world.store))
 
-    class Throttling(Cutter):
-        def call(self, name: str, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
-            if name == "hold_batch":
-                batch = args[0]
-                assert isinstance(batch, HoldBatch)
-                sizes.append(len(batch.orders))
-                if len(sizes) < 3:
-                    raise Throttled
-            return super().call(name, function, args, options)
+    world.allocate(office, passes=3, step_s=0.1)
+    assert len(throttling.sizes) == 3
+    world.clock.advance(1.5)
+    world.allocate(office)
 
-    office = world.new_office(store=Throttling().store(world.store))
-
-    world.allocate(office, passes=6, step_s=0.6)
-
-    assert sizes[:3] == [49, 24, 12]
+    assert (throttling.sizes[0], throttling.sizes[3]) == (49, 24)
