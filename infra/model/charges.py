@@ -17,6 +17,10 @@ Schemas = Mapping[str, TableSchema]
 """By table name."""
 
 
+MALFORMED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, StopIteration)
+"""What pricing raises for a body that DynamoDB would not accept either."""
+
+
 class Together(Enum):
     """Whether a request's actions stand or fall together."""
 
@@ -39,7 +43,7 @@ class Priced:
 
 
 def tables_of(operation: str, body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names (or ARNs) of the tables a request touches; empty for an operation that is not priced."""
+    """Names (or ARNs) of the tables a request touches; empty for what is not priced. Raises as `price` does."""
     match operation:
         case "PutItem" | "UpdateItem" | "DeleteItem" | "GetItem" | "Query" | "Scan":
             return (body["TableName"],)
@@ -55,7 +59,7 @@ def price(
 ) -> Priced | None:
     """Price a request; none for an operation that costs nothing here.
 
-    Raises `KeyError`, `ValueError` or `TypeError` for a body that DynamoDB would not accept either.
+    Raises one of `MALFORMED` for a body that DynamoDB would not accept either.
     """
     match operation:
         case "BatchWriteItem":

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-
-_NO_KEYS: Mapping[str, bytes] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +12,7 @@ class Remembered:
     """An item's size, and those of its attributes that are keys of an index, in sortable form."""
 
     size_bytes: int
-    index_keys: Mapping[str, bytes] = _NO_KEYS
+    index_keys: Mapping[str, bytes]
 
 
 ItemKey = tuple[str, bytes, bytes]

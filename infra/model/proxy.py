@@ -15,7 +15,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import uvloop
@@ -52,7 +52,7 @@ class ProxyOptions:
     warm_write_units: float | None = None
     warm_read_units: float | None = None
     quota_units: float | None = None
-    assumed: Assumptions = Assumptions()
+    assumed: Assumptions = field(default_factory=Assumptions)
 
     def throttler(self) -> Throttler:
         """The gate these options ask for."""
@@ -103,7 +103,8 @@ class ThrottleProxy:
 
     async def _tell(self, _: web.Request) -> web.Response:
         model = self._gate.model
-        resources = [r for s in set(self._gate.schemas.values()) for r in (s.arn, *(i.arn for i in s.indexes))]
+        schemas = self._gate.schemas.values()
+        resources = {arn for schema in schemas for arn in (schema.arn, *(index.arn for index in schema.indexes))}
         partitions = {resource: len(model.space(resource).partitions) for resource in sorted(resources)}
         return web.json_response({"scale": self._options.scale, **self._gate.truth.as_json(), "partitions": partitions})
 

@@ -9,7 +9,7 @@ from typing import Any
 from infra.model.action import Action
 from infra.model.answers import Body, cancelled, throttled, unprocessed_items, unprocessed_keys
 from infra.model.capacity import Capacity, OnDemand, Provisioned
-from infra.model.charges import Priced, Together, price, tables_of
+from infra.model.charges import MALFORMED, Priced, Together, price, tables_of
 from infra.model.item_book import ItemBook
 from infra.model.partition_model import PartitionModel
 from infra.model.read_actions import ReadPricer
@@ -54,7 +54,10 @@ class Throttler:
 
     def unknown_tables(self, operation: str, body: Mapping[str, Any]) -> list[str]:
         """Tables of a request whose description has to be learnt first."""
-        return [name for name in tables_of(operation, body) if name not in self.schemas]
+        try:
+            return [name for name in tables_of(operation, body) if name not in self.schemas]
+        except MALFORMED:
+            return []
 
     def learn(self, description: Mapping[str, Any], now_us: int) -> None:
         """Take in a table's description; a new table or index starts as DynamoDB starts it."""
@@ -106,7 +109,7 @@ class Throttler:
         factor = self.model.assumed.index_transaction_factor
         try:
             priced = price(operation, body, self.schemas, self.book, index_transaction_factor=factor)
-        except (KeyError, ValueError, TypeError, AttributeError):
+        except MALFORMED:
             priced = None  # not ours to complain about: the endpoint says what is wrong with it
         if priced is None:
             self.truth.unpriced[operation] += 1
