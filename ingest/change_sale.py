@@ -1,4 +1,4 @@
-"""Staff pause, resume and close a sale."""
+"""Staff pause, resume, close and cancel a sale."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def resume_sale(parts: Parts, event_id: str, actor: Actor) -> Sale:
 def close_sale(parts: Parts, event_id: str, actor: Actor) -> Sale:
     """Take no more orders for good; who is in line is still served while seats last."""
     return _change(parts, event_id, actor, "close_sale", SaleStatus.CLOSED)
+
+
+def cancel_sale(parts: Parts, event_id: str, actor: Actor) -> Sale:
+    """Call the event off for good: who is in line is refused, held seats come back, nothing more is charged.
+
+    Confirmed orders keep their money until it is ordered back.
+    """
+    return _change(parts, event_id, actor, "cancel_sale", SaleStatus.CANCELLED)
 
 
 def standing_sale(parts: Parts, event_id: str) -> SaleView:

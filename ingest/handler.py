@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -16,7 +18,7 @@ from shared.payments.charges import check_chargeable
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
-from shared.wiring import open_store
+from shared.wiring import open_notices, open_store
 
 # A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
@@ -69,7 +71,7 @@ def build_app(parts: Parts) -> Door:
 def _real_parts() -> Parts:
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
-    return make_parts(
+    parts = make_parts(
         open_store(settings, clock, ids, policy=PATIENCE),
         clock,
         ids,
@@ -78,3 +80,4 @@ def _real_parts() -> Parts:
         logger=make_logger("ingest", settings),
         reads_per_s=settings.reads_per_s,
     )
+    return replace(parts, open_notices=cache(lambda: open_notices(settings)))

@@ -20,6 +20,8 @@ DESCRIPTION = (
 )
 # Powertools describes its own error answers, which never leave this API.
 _UNUSED = ("HTTPValidationError", "ValidationError", "ResponseValidationError")
+# What may be repeated under a key of the caller's.
+_KEYED = frozenset({"place_order", "try_payment"})
 
 
 def openapi_document(app: Resolver) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def openapi_document(app: Resolver) -> dict[str, Any]:
         for operation in methods.values():
             if "application/json" in operation["responses"].get("422", {}).get("content", {}):
                 del operation["responses"]["422"]
-            if operation["operationId"] == "place_order":
+            if operation["operationId"] in _KEYED:
                 operation["parameters"].append(_key_parameter())
     return document
 
@@ -54,8 +56,8 @@ def _key_parameter() -> dict[str, Any]:
         "name": HEADER,
         "in": "header",
         "required": False,
-        "description": "Names this wish, so that repeating it cannot order twice. Visible ASCII, as a structured-field "
-        "string in double quotes or bare.",
+        "description": "Names this wish, so that repeating it cannot have it fulfilled twice. Visible ASCII, as a "
+        "structured-field string in double quotes or bare.",
         "schema": {"type": "string", "maxLength": MAX_LENGTH + 2},
         "example": '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
     }

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from aws_lambda_powertools import Logger
 
 from ingest.admission import Admission
 from ingest.health import Health
+from ingest.notice_counts import NoticeCounts
 from ingest.poll_pace import READS_PER_S
 from ingest.sale_cache import SaleCache
+from shared.domain.errors import Unavailable
 from shared.domain.money import Money
-from shared.ports import Clock, Ids, Store
+from shared.ports import Clock, Ids, NoticeReader, Store
 
 
 class ChargeCheck(Protocol):
@@ -23,9 +26,16 @@ class ChargeCheck(Protocol):
         ...
 
 
+def _no_webhooks() -> NoticeReader:
+    raise Unavailable("Webhooks are not set up here; set ONSALE_WEBHOOK_SECRETS.")
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One process's parts, shared by all its threads."""
+    """One process's parts, shared by all its threads.
+
+    `open_notices` is called by the first webhook and not before: what verifies it takes long to load.
+    """
 
     store: Store
     clock: Clock
@@ -36,6 +46,8 @@ class Parts:
     check_chargeable: ChargeCheck
     logger: Logger
     reads_per_s: float
+    notices: NoticeCounts = field(default_factory=NoticeCounts)
+    open_notices: Callable[[], NoticeReader] = _no_webhooks
 
 
 def make_parts(

@@ -14,11 +14,16 @@ MAX_BODY_BYTES = 4 * 1024
 # A sale of 50 ticket types and 20 pools, with long names in a wide alphabet.
 MAX_STAFF_BODY_BYTES = 64 * 1024
 STAFF_PREFIX = "/v1/staff/"
+# A whole object of the payment service's with everything it can be expanded by.
+MAX_WEBHOOK_BODY_BYTES = 256 * 1024
+WEBHOOK_PREFIX = "/v1/webhooks/"
 JSON = "application/json"
 
 
 def body_limit(path: str) -> int:
     """Return how many bytes a body may have at this address."""
+    if path.startswith(WEBHOOK_PREFIX):
+        return MAX_WEBHOOK_BODY_BYTES
     return MAX_STAFF_BODY_BYTES if path.startswith(STAFF_PREFIX) else MAX_BODY_BYTES
 
 

@@ -43,6 +43,9 @@ class LineRequest(Strict):
     quantity: int = Field(ge=1, le=MAX_ORDER_QUANTITY, examples=[2])
 
 
+MethodName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,128}$")]
+
+
 class OrderRequest(Strict):
     """An order: what is wanted. Its price is the sale's."""
 
@@ -56,9 +59,8 @@ class OrderRequest(Strict):
     )
 
     lines: list[LineRequest] = Field(min_length=1, max_length=MAX_LINES)
-    payment_method: str | None = Field(
+    payment_method: MethodName | None = Field(
         default=None,
-        pattern=r"^[A-Za-z0-9_.:-]{1,128}$",
         description="The payment service's name of the card to charge. Without one the order is paid by hand-off: "
         "once seats are held, its status carries a client secret.",
     )
@@ -70,3 +72,11 @@ class OrderRequest(Strict):
         """Return the SHA-256 of the request as understood: member order and spelled-out defaults do not matter."""
         canonical = json.dumps(self.model_dump(exclude_none=True), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+class PaymentAttemptRequest(Strict):
+    """Another card for an order whose last one was declined."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"payment_method": "pm_card_mastercard"}]})
+
+    payment_method: MethodName = Field(description="The payment service's name of the card to charge.")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ingest.place_line import LinePlace
 from ingest.sentences import sentence
 from shared.domain.money import Money
-from shared.domain.order import Duty, Order, PaymentState, Status
+from shared.domain.order import MAX_ATTEMPTS, Duty, Order, PaymentState, Status
 from shared.domain.sale import Sale, SaleStatus
 from shared.domain.times import format_time_ms
 from shared.ports import SaleView, Word
@@ -96,6 +96,9 @@ class OrderAnswer(Answer):
         default=None, description="Seconds until the next useful look; absent when nothing will change any more."
     )
     decline_code: str | None = Field(default=None, description="Why the last card was declined.")
+    tries_left: int | None = Field(default=None, description="With how many other cards the order may be tried.")
+    refund_due: MoneyAnswer | None = Field(default=None, description="What is to be paid back in all.")
+    refunded: MoneyAnswer | None = Field(default=None, description="What has been paid back.")
     payment: HandOffAnswer | None = None
     tickets: list[str] | None = None
 
@@ -163,6 +166,9 @@ def order_answer(
         place=None if place is None else _place_answer(place, now_ms),
         poll_after_s=poll_after_s,
         decline_code=order.payment.decline_code if order.status is Status.HELD else None,
+        tries_left=_tries_left(order),
+        refund_due=_some_money(order.payment.refund_due_minor, currency),
+        refunded=_some_money(order.payment.refunded_minor, currency),
         payment=_hand_off(order) if own else None,
         tickets=list(order.tickets) if own and order.status is Status.CONFIRMED else None,
     )
@@ -193,6 +199,16 @@ def event_answer(view: SaleView, now_ms: int) -> EventAnswer:
             for kind in sale.ticket_types
         ],
     )
+
+
+def _tries_left(order: Order) -> int | None:
+    if order.status is not Status.HELD or order.payment.state is not PaymentState.DECLINED:
+        return None
+    return max(0, MAX_ATTEMPTS - order.payment.attempt)
+
+
+def _some_money(minor: int, currency: str) -> MoneyAnswer | None:
+    return money_answer(Money(minor, currency)) if minor else None
 
 
 def _hold_ends_at(order: Order) -> str | None:

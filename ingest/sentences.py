@@ -21,6 +21,7 @@ _REASON = {
     Reason.BUYER_CANCELLED: "You cancelled the order.",
     Reason.NOT_PAID_IN_TIME: "The order was not paid in time; its seats were given back.",
     Reason.REFUNDED_BY_STAFF: "The organiser paid the order back.",
+    Reason.ORPHANED: "A payment came without an order; it is paid back.",
 }
 _HELD = {
     PaymentState.NONE: "Your seats are held; the payment is being prepared.",
@@ -37,6 +38,11 @@ def sentence(order: Order) -> str:
     if order.status is Status.HELD:
         if Duty.CLOSE in order.duties:
             return "You cancelled; your seats are given back unless the payment was faster."
+        if order.payment.silent_since_ms is not None:
+            return (
+                "Your seats are held; the payment service does not answer at the moment. We keep asking, and you are "
+                "charged once at most."
+            )
         return _HELD[order.payment.state]
     if order.reason is not None and order.status is not Status.CONFIRMED:
         return _REASON[order.reason]

@@ -1,8 +1,9 @@
-"""What staff may send: the definition of a sale, and how far a pause goes."""
+"""What staff may send: the definition of a sale, how far a pause goes, what is paid back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -89,6 +90,41 @@ class PauseRequest(Strict):
     """How far a pause goes."""
 
     all: bool = Field(default=False, description="Also stop giving out seats; payment and expiry go on.")
+
+
+class SeatsThen(StrEnum):
+    """What becomes of the seats of an order that is paid back whole."""
+
+    SELL_AGAIN = "sell_again"
+    WITHHOLD = "withhold"
+
+
+class RefundRequest(Strict):
+    """How much to pay back. Totals, so that sending it again changes nothing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"total_minor": 500}, {"seats": "sell_again"}, {"seats": "withhold"}]}
+    )
+
+    total_minor: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_MINOR,
+        description="What the buyer is to get back in all, who keeps the tickets. Without it everything is paid back, "
+        "and the tickets are void.",
+    )
+    seats: Annotated[SeatsThen, Field(strict=False)] | None = Field(
+        default=None, description="For a whole refund: whether the seats are sold again (the default) or withheld."
+    )
+
+
+class RefundPageRequest(Strict):
+    """Which orders of a cancelled sale to pay back."""
+
+    shard: int = Field(ge=0, lt=MAX_SHARDS)
+    cursor: str | None = Field(default=None, pattern=r"^[0-9a-f-]{1,64}$")
+    limit: int = Field(default=25, ge=1, le=100)
+    dry_run: bool = Field(default=False, description="Only count.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.ports import Clock, Ids, PaymentGateway, StatsStore, Store
+from shared.ports import Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
 from shared.retry import Observer, Retrier, RetryPolicy
 from shared.settings import Settings
 from shared.stores.retrying import RetryingStore
@@ -38,6 +38,13 @@ def open_gateway(settings: Settings, clock: Clock) -> PaymentGateway:
     from shared.payments.connect import connect_gateway  # noqa: PLC0415
 
     return connect_gateway(settings, clock)
+
+
+def open_notices(settings: Settings) -> NoticeReader:
+    """Return the reader of the payment service's webhooks; Invalid naming the variable that is missing."""
+    from shared.payments.connect import connect_webhooks  # noqa: PLC0415 - as above
+
+    return connect_webhooks(settings)
 
 
 def open_stats(settings: Settings, clock: Clock) -> StatsStore:

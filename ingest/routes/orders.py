@@ -11,17 +11,15 @@ from ingest.idempotency_key import HEADER, read_idempotency_key
 from ingest.identity import BUY, STAFF_READ
 from ingest.order_rules import OrderWish
 from ingest.parts import Parts
-from ingest.place_line import estimate_place
 from ingest.place_order import place_order
-from ingest.poll_pace import poll_after_s
 from ingest.read_order import read_order
 from ingest.requests import OrderRequest
 from ingest.resolver import Resolver
-from ingest.responses import OrderAnswer, order_answer
+from ingest.responses import OrderAnswer
 from ingest.routes.answering import answer
 from ingest.routes.documented import answers, needs
-from shared.domain.order import Order, Status
-from shared.ports import SaleView
+from ingest.routes.showing import show_order
+from shared.domain.order import Status
 
 _ORDERS = "/v1/events/<event_id>/orders"
 _ORDER = "/v1/events/<event_id>/orders/<order_id>"
@@ -70,7 +68,7 @@ def register(app: Resolver, parts: Parts) -> None:
                 "correlation_id": app.correlation_id,
             },
         )
-        shown = _show(parts, order, placed.view, own=True)
+        shown = show_order(parts, order, placed.view, own=True)
         return answer(HTTPStatus.ACCEPTED, shown, location=f"/v1/events/{event_id}/orders/{order.key.order_id}")
 
     @app.get(
@@ -84,7 +82,7 @@ def register(app: Resolver, parts: Parts) -> None:
     )
     def read(event_id: str, order_id: str) -> Response[str]:
         order, view = read_order(parts, event_id, order_id, app.identity)
-        return answer(HTTPStatus.OK, _show(parts, order, view, own=order.buyer_id == app.identity.subject))
+        return answer(HTTPStatus.OK, show_order(parts, order, view, own=order.buyer_id == app.identity.subject))
 
     @app.delete(
         _ORDER,
@@ -103,15 +101,4 @@ def register(app: Resolver, parts: Parts) -> None:
     def cancel(event_id: str, order_id: str) -> Response[str]:
         order, view = cancel_order(parts, event_id, order_id, app.identity.subject)
         done = order.status is Status.CANCELLED
-        return answer(HTTPStatus.OK if done else HTTPStatus.ACCEPTED, _show(parts, order, view, own=True))
-
-
-def _show(parts: Parts, order: Order, view: SaleView, *, own: bool) -> OrderAnswer:
-    place = estimate_place(order, view.notice)
-    return order_answer(
-        order,
-        own=own,
-        place=place,
-        poll_after_s=poll_after_s(order, view.sale, view.notice, place, parts.ids, reads_per_s=parts.reads_per_s),
-        now_ms=parts.clock.now_ms(),
-    )
+        return answer(HTTPStatus.OK if done else HTTPStatus.ACCEPTED, show_order(parts, order, view, own=True))

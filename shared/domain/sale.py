@@ -135,7 +135,8 @@ class Sale:
 
     def changed(self, status: SaleStatus, *, allocation_paused: bool = False) -> Sale:
         """Return the next version with another status; Conflicting when it has ended for good."""
-        if self.status in {SaleStatus.CLOSED, SaleStatus.CANCELLED} and status is not self.status:
+        ends = status is self.status or (self.status is SaleStatus.CLOSED and status is SaleStatus.CANCELLED)
+        if self.status in {SaleStatus.CLOSED, SaleStatus.CANCELLED} and not ends:
             raise Conflicting(f"The sale is {self.status} and stays so.", code=str(self.status))
         return replace(self, status=status, allocation_paused=allocation_paused, version=self.version + 1)
 

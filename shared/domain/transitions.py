@@ -131,9 +131,10 @@ def owe_refund(order: Order, payment: Payment, *, op: str, now_ms: int, due_mino
 
 
 def refund_part(order: Order, *, op: str, now_ms: int, total_minor: int) -> Order:
-    """Owe a buyer who keeps the tickets `total_minor` in all; Conflicting above what was captured or below what is owed.
+    """Owe a buyer who keeps the tickets `total_minor` in all.
 
-    A total can be asked for again without being paid twice.
+    Conflicting above what was captured, and below what is owed already. A total can be asked for again without
+    being paid twice.
     """
     _require(order, Status.CONFIRMED)
     payment = order.payment

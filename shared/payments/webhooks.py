@@ -7,33 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import stripe
 
 from shared.domain.errors import Invalid
+from shared.ports.payment import PaymentNotice
 
 if TYPE_CHECKING:
-    from shared.domain.order_id import OrderKey
     from shared.payments.tags import Tags
 
 TOLERANCE_S = 300
-
-
-@dataclass(frozen=True, slots=True)
-class PaymentNotice:
-    """That something happened to an intent.
-
-    `intent_id` is None for events that are about no intent; `order_key` is None when the object carries no valid tag of
-    ours, and then the intent is not ours as far as this event shows.
-    """
-
-    notice_id: str
-    kind: str
-    intent_id: str | None
-    order_key: OrderKey | None
-    created_at_ms: int
 
 
 class Webhooks:

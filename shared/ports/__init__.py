@@ -13,7 +13,7 @@ from shared.ports.changes import ChangeLog, StreamPage, StreamRecord
 from shared.ports.control import AuditEntry, ControlStore, Member, Notice, PoolNotice, SaleView, Word
 from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
 from shared.ports.orders import Accepted, HintPage, OrderPage, OrderStore, Saved
-from shared.ports.payment import Intent, IntentPage, IntentStatus, PaymentGateway
+from shared.ports.payment import Intent, IntentPage, IntentStatus, NoticeReader, PaymentGateway, PaymentNotice
 from shared.ports.stats import StatsStore
 from shared.ports.system import Clock, Ids
 
@@ -33,9 +33,11 @@ __all__ = [
     "InventoryStore",
     "Member",
     "Notice",
+    "NoticeReader",
     "OrderPage",
     "OrderStore",
     "PaymentGateway",
+    "PaymentNotice",
     "PoolNotice",
     "SaleView",
     "Saved",

@@ -49,6 +49,29 @@ class IntentPage:
     cursor: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class PaymentNotice:
+    """That something happened to an intent, and no more: what, the payment service tells whoever asks.
+
+    `intent_id` is None for events that are about no intent; `order_key` is None when the object carries no valid tag of
+    ours, and then the intent is not ours as far as this event shows.
+    """
+
+    notice_id: str
+    kind: str
+    intent_id: str | None
+    order_key: OrderKey | None
+    created_at_ms: int
+
+
+class NoticeReader(Protocol):
+    """Reads what the payment service sends on its own."""
+
+    def read(self, payload: bytes, signature: str | None) -> PaymentNotice:
+        """Return what a webhook is about; Invalid for a bad signature, one that is too old, or the other mode."""
+        ...
+
+
 class PaymentGateway(Protocol):
     """The payment service. Every method may raise `Unavailable`; nothing else than `Intent` is believed."""
 

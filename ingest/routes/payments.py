@@ -1,0 +1,115 @@
+"""Payments: another try by the buyer, news from the payment service."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Literal
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import Field
+
+from ingest.errors import Malformed
+from ingest.idempotency_key import HEADER, read_idempotency_key
+from ingest.identity import BUY
+from ingest.note_payment import Noted, note_payment
+from ingest.parts import Parts
+from ingest.requests import PaymentAttemptRequest
+from ingest.resolver import Resolver
+from ingest.responses import Answer, OrderAnswer
+from ingest.routes.answering import answer
+from ingest.routes.documented import answers, needs
+from ingest.routes.showing import show_order
+from ingest.try_payment import try_payment
+from shared.domain.errors import Invalid, Unavailable
+from shared.ports import NoticeReader, PaymentNotice
+
+SIGNATURE = "stripe-signature"
+
+
+class NotedAnswer(Answer):
+    """What became of a webhook."""
+
+    noted: Literal["stored", "known", "orphaned", "foreign", "irrelevant"] = Field(
+        description="`stored`: its order is looked at now. `known`: nothing new. `orphaned`: there is no such order, "
+        "the money goes back. `foreign`: not ours. `irrelevant`: about no payment of an order."
+    )
+
+
+def register(app: Resolver, parts: Parts) -> None:
+    """Put the routes of payments on a resolver."""
+
+    @app.post(
+        "/v1/events/<event_id>/orders/<order_id>/payment-attempts",
+        summary="Try another card",
+        description="For an order whose card was declined, while its seats are held; five tries in all. The answer "
+        "comes at once, a worker charges the card: look at the order for how it went.",
+        operation_id="try_payment",
+        tags=["orders"],
+        security=needs(BUY),
+        responses=answers(
+            {202: (OrderAnswer, "The try is written on the order.")},
+            HTTPStatus.NOT_FOUND,
+            HTTPStatus.CONFLICT,
+            body=True,
+            headers={"Location": "Where to read the order."},
+        ),
+    )
+    def attempt(event_id: str, order_id: str, body: PaymentAttemptRequest) -> Response[str]:
+        key = read_idempotency_key(app.header(HEADER))
+        order, view = try_payment(
+            parts, event_id, order_id, app.identity.subject, method=body.payment_method, idempotency_key=key
+        )
+        shown = show_order(parts, order, view, own=True)
+        return answer(HTTPStatus.ACCEPTED, shown, location=f"/v1/events/{event_id}/orders/{order.key.order_id}")
+
+    @app.post(
+        "/v1/webhooks/payments",
+        summary="Take news of a payment",
+        description="Called by the payment service, with `Stripe-Signature` over the body. Only marks the order to be "
+        "looked at; 2xx once that is stored, anything else means: send it again.",
+        operation_id="note_payment",
+        tags=["webhooks"],
+        responses=answers({200: (NotedAnswer, "It is noted.")}, HTTPStatus.BAD_REQUEST, token=False),
+    )
+    def note() -> Response[str]:
+        notice = _read(_reader(parts), app)
+        noted = note_payment(parts, notice)
+        parts.notices.count(noted)
+        parts.logger.info(
+            "payment notice taken",
+            extra={
+                "action": "note_payment",
+                "noted": str(noted),
+                "kind": notice.kind,
+                "event_id": notice.order_key and notice.order_key.event_id,
+                "order_id": notice.order_key and notice.order_key.order_id,
+                "correlation_id": app.correlation_id,
+            },
+        )
+        return answer(HTTPStatus.OK, NotedAnswer(noted=_WORDS[noted]))
+
+
+_WORDS: dict[Noted, Literal["stored", "known", "orphaned", "foreign", "irrelevant"]] = {
+    Noted.STORED: "stored",
+    Noted.KNOWN: "known",
+    Noted.ORPHANED: "orphaned",
+    Noted.FOREIGN: "foreign",
+    Noted.IRRELEVANT: "irrelevant",
+}
+
+
+def _reader(parts: Parts) -> NoticeReader:
+    try:
+        return parts.open_notices()
+    except Invalid as error:
+        # Ours to mend, not the sender's: it is to come again.
+        parts.logger.exception("webhooks cannot be read here", extra={"action": "note_payment"})
+        raise Unavailable("Webhooks are not set up here yet; send it again later.") from error
+
+
+def _read(reader: NoticeReader, app: Resolver) -> PaymentNotice:
+    payload = str(app.event["body"]).encode("utf-8", "surrogatepass")
+    try:
+        return reader.read(payload, app.header(SIGNATURE))
+    except Invalid as error:
+        raise Malformed(error.message, field=error.field, code=error.reason) from None
