@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
+from consumers.tasks import shard_count
 from consumers.tools import Tools
 from shared.domain.errors import Broken
 from shared.domain.inventory import PoolState
@@ -16,16 +18,25 @@ from shared.domain.order import FINAL, Lane, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale
 from shared.domain.times import MAX_TIME_MS
+from shared.ports import HintPage
 
-# Store calls of one look at most; a longer search goes on with the next look.
-MAX_CALLS = 64
+# Store calls of one look at most, about; a longer search goes on with the next look.
+MAX_CALLS = 400
 PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One page looked through: the calls it took, and the order it found that holds seats."""
+
+    calls: int
+    found: OrderKey | None
 
 
 @dataclass(slots=True)
 class _Search:
     pool: PoolState
-    steps: Iterator[OrderKey | None]
+    steps: Iterator[_Step]
 
 
 @dataclass(slots=True)
@@ -51,34 +62,49 @@ class HeldSeats:
         search = self._search.get(pool.pool_id)
         if search is None or search.pool != pool:
             search = self._search[pool.pool_id] = _Search(pool, self._run(sale, pool.pool_id))
-        for _ in range(MAX_CALLS):
-            found = next(search.steps, "end")
-            if found == "end":
+        calls = 0
+        while calls < MAX_CALLS:
+            step = next(search.steps, None)
+            if step is None or step.found is not None:
                 del self._search[pool.pool_id]
-                self._none[pool.pool_id] = pool
-                return False
-            if isinstance(found, OrderKey):
-                self._witness[pool.pool_id] = found
-                del self._search[pool.pool_id]
-                return True
+                return self._remember(pool, None if step is None else step.found)
+            calls += step.calls
         return None
 
-    def _run(self, sale: Sale, pool_id: str) -> Iterator[OrderKey | None]:
-        """Yield None after each store call, or the order that was found."""
-        for shard in range(max(sale.shard_counts)):
+    def _remember(self, pool: PoolState, found: OrderKey | None) -> bool:
+        if found is None:
+            self._none[pool.pool_id] = pool
+        else:
+            self._witness[pool.pool_id] = found
+        return found is not None
+
+    def _run(self, sale: Sale, pool_id: str) -> Iterator[_Step]:
+        """Look through the lanes of all shards, a page a step."""
+        for shard in range(shard_count(sale)):
             for lane in (Lane.TIMER, Lane.PARKED):
                 cursor: str | None = None
                 while True:
                     page = self.tools.store.due(
                         sale.event_id, shard, lane, until_ms=MAX_TIME_MS, limit=PAGE, cursor=cursor
                     )
-                    yield None
-                    for hint in page.hints:
-                        if hint.key not in self._ended and any(want.pool_id == pool_id for want in hint.demand):
-                            yield hint.key if self._holds(hint.key, pool_id) else None
+                    yield self._look_through(page, pool_id)
                     cursor = page.cursor
                     if cursor is None:
                         break
+
+    def _look_through(self, page: HintPage, pool_id: str) -> _Step:
+        keys = [
+            hint.key
+            for hint in page.hints
+            if hint.key not in self._ended and any(want.pool_id == pool_id for want in hint.demand)
+        ]
+        holding = self.tools.fan_out_reads(partial(self._holds, pool_id=pool_id), keys)
+        calls = 1
+        for key, holds in zip(keys, holding, strict=True):
+            calls += 1
+            if holds:
+                return _Step(calls, key)
+        return _Step(calls, None)
 
     def _holds(self, key: OrderKey, pool_id: str) -> bool:
         try:

@@ -13,6 +13,7 @@ from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool, SaleStatus, WhenShort
 from shared.ports import Word
 from tests.fakes.payment import DECLINED_CARD
+from tests.unit.consumers.crashing import Cutter
 from tests.unit.consumers.world import World, check_invariants
 
 MakeWorld = Callable[..., World]
@@ -94,6 +95,23 @@ def test_a_parked_hold_keeps_the_pool_open(make_world: MakeWorld) -> None:
 
     assert world.status(waiting) is Status.QUEUED
     assert not world.pool().sold_out
+
+
+def test_orders_that_wait_to_be_fetched_do_not_hide_the_end(make_world: MakeWorld) -> None:
+    """Sold out is found behind hundreds of sold orders whose fulfilment is still open, each read once."""
+    world = make_world(pools=(Pool("floor", 600),), fulfilment=True)
+    for _ in range(600):
+        world.order(price=0)
+    waiting = world.order()
+    cutter = Cutter()
+    world.office = world.new_office(store=cutter.store(world.store))
+    world.run(12)
+    assert world.pool().taken == 600
+
+    world.run(3)
+
+    assert world.get(waiting).reason is Reason.SOLD_OUT
+    assert cutter.log.count("get_order") < 600 * 3 + 50
 
 
 def test_s11_seats_that_come_back_open_a_new_round(make_world: MakeWorld) -> None:
