@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """An item's size, and those of its attributes that are keys of an index, in sortable form."""
+    """An item's size, and those of its attributes that are keys of an index, in sortable form.
+
+    entries: a mark of what each index holds of it, by index name, where the whole entry was seen.
+    """
 
     size_bytes: int
     index_keys: Mapping[str, bytes]
+    entries: Mapping[str, int] = field(default_factory=dict)
 
 
 ItemKey = tuple[str, bytes, bytes]
@@ -42,3 +46,8 @@ class ItemBook:
         self._items.move_to_end(key)
         if len(self._items) > self.most:
             self._items.popitem(last=False)
+
+    def forget_table(self, arn: str) -> None:
+        """Forget every item of a deleted table."""
+        for key in [key for key in self._items if key[0] == arn]:
+            del self._items[key]

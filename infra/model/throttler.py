@@ -88,6 +88,7 @@ class Throttler:
         if schema is None:
             return
         self.outdate(table)
+        self.book.forget_table(schema.arn)
         for resource in (schema.arn, *(index.arn for index in schema.indexes)):
             self.model.drop(resource)
 

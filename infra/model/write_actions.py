@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,8 +36,8 @@ class WritePricer:
     def put(self, item: Mapping[str, Any]) -> Action:
         """A whole item is written; every index that projects anything is written with it."""
         keys = {name: sortable(item[name]) for name in self._table.index_key_names if name in item}
-        after = Remembered(item_bytes(item), keys)
-        return self._action(item, after, changed=None, item=item)
+        entries = {index.name: _mark(index, item) for index in self._table.indexes}
+        return self._action(item, Remembered(item_bytes(item), keys, entries), changed=None, item=item)
 
     def update(self, request: Mapping[str, Any]) -> Action:
         """Some attributes change. What is not known of the item counts as nothing."""
@@ -50,7 +51,9 @@ class WritePricer:
                 keys[name] = sortable(key.get(name) or update.assigned[name])
             elif name in update.removed:
                 keys.pop(name, None)
-        after = Remembered(max(known, item_bytes(key) + touched), keys)
+        kept = {i.name for i in self._table.indexes if not _touches(i, update.changed)}
+        entries = {name: mark for name, mark in before.entries.items() if name in kept} if before else {}
+        after = Remembered(max(known, item_bytes(key) + touched), keys, entries)
         return self._action(key, after, changed=update.changed)
 
     def delete(self, key: Mapping[str, Any]) -> Action:
@@ -80,8 +83,10 @@ class WritePricer:
         for index in self._table.indexes:
             old = _place(index, before.index_keys if before else {})
             new = _place(index, after.index_keys if after else {})
-            size = _entry_bytes(index, item) if item is not None else sizes[1] if index.projected is None else 0
-            touched = _touches(index, changed)
+            size = (
+                item_bytes(_projection(index, item)) if item is not None else sizes[1] if index.projected is None else 0
+            )
+            touched = _touches(index, changed) and not _same_entry(index, before, after)
             charges += self._index_charges(index, old, new, size, touched=touched)
             unplaced += before is None and changed is not None and not changed.isdisjoint(index.key.names) and not new
         return Action(self._table.name, (charge,), tuple(charges), item_key, after, unplaced)
@@ -128,7 +133,18 @@ def _touches(index: IndexSchema, changed: frozenset[str] | None) -> bool:
     return bool(changed) if index.projected is None else not changed.isdisjoint(index.projected)
 
 
-def _entry_bytes(index: IndexSchema, item: Mapping[str, Any]) -> int:
+def _projection(index: IndexSchema, item: Mapping[str, Any]) -> Mapping[str, Any]:
     if index.projected is None:
-        return item_bytes(item)
-    return item_bytes({name: value for name, value in item.items() if name in index.projected})
+        return item
+    return {name: value for name, value in item.items() if name in index.projected}
+
+
+def _mark(index: IndexSchema, item: Mapping[str, Any]) -> int:
+    """Equal for equal entries: a put that leaves an index's entry as it is does not write there."""
+    return hash(json.dumps(_projection(index, item), sort_keys=True, default=repr))
+
+
+def _same_entry(index: IndexSchema, before: Remembered | None, after: Remembered | None) -> bool:
+    if before is None or after is None or index.name not in before.entries:
+        return False
+    return before.entries[index.name] == after.entries.get(index.name)

@@ -119,6 +119,15 @@ def test_index_writes_follow_the_change() -> None:
     assert units(priced("DeleteItem", {"TableName": "orders", "Key": KEY}, book)) == (1, 1)
 
 
+def test_a_put_that_leaves_the_index_entry_as_it_is_does_not_write_there() -> None:
+    """Only the table is written when no projected attribute differs."""
+    book = stored(WORKING)
+    same = {"TableName": "orders", "Item": {**KEY, **WORKING, "stage": {"S": "later"}}}
+    other = {"TableName": "orders", "Item": {**KEY, **WORKING, "size": {"N": "3"}}}
+    assert units(priced("PutItem", same, book)) == (1, 0)
+    assert units(priced("PutItem", other, book)) == (1, 1)
+
+
 def test_an_update_of_a_large_item_costs_its_size() -> None:
     """The item's own size counts, not that of the change."""
     book = stored({"blob": {"S": "x" * 3_000}})
