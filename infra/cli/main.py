@@ -19,6 +19,9 @@ COMMANDS = {
     "stampede": Entry("infra.cli.stampede", "stampede", "Send a crowd of buyers against any address."),
     "verify": Entry("infra.cli.verify", "verify", "Check every invariant of a sale from outside."),
     "plan": Entry("infra.cli.plan", "plan_command", "Plan shards, throughput, slices and cost for a peak."),
+    "throttle-proxy": Entry(
+        "infra.cli.throttle_proxy", "throttle_proxy", "Put DynamoDB's limits before an endpoint that has none."
+    ),
     "hot-keys": Entry("infra.cli.hot_keys", "hot_keys", "Show hot keys, skew and what to do about them."),
     "token": Entry("infra.cli.token", "token", "Mint a bearer token of the local system."),
     "doctor": Entry("infra.cli.doctor", "doctor", "Check what the system needs, one line a thing."),
