@@ -54,7 +54,7 @@ class RetryPolicy:
 class Attempt:
     """One attempt of one call: which method at which place, the how-manieth, and how it ended.
 
-    `outcome` is `ok` or the error's code; `reason` is a throttle's own word for it, else empty.
+    `outcome` is `ok` or the error's code; `reason` and `resource` are a throttle's own words, else empty.
     """
 
     method: str
@@ -62,6 +62,21 @@ class Attempt:
     number: int
     outcome: str
     reason: str = ""
+    resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A call with all its attempts: how long the first one took, and how long everything after it, pauses included.
+
+    `outcome` is that of the last attempt.
+    """
+
+    method: str
+    attempts: int
+    first_s: float
+    retrying_s: float
+    outcome: str
 
 
 Observer = Callable[[Attempt], None]
@@ -118,12 +133,14 @@ class Retrier:
         *,
         policy: RetryPolicy | None = None,
         observe: Observer | None = None,
+        finished: Callable[[Finished], None] | None = None,
     ) -> None:
-        """Wait by `sleep` (seconds), with jitter from `ids`; tell every attempt to `observe`."""
+        """Wait by `sleep` (seconds), with jitter from `ids`; tell attempts to `observe` and calls to `finished`."""
         self._policy = policy or RetryPolicy()
         self._clock = clock
         self._ids = ids
         self._observe = observe
+        self._finished = finished
         self._budgets = Budgets(self._policy, clock)
         self._retrying = Retrying(
             sleep=sleep,
@@ -135,7 +152,12 @@ class Retrier:
 
     def call(self, method: str, place: str, run: Callable[[], T]) -> T:
         """Carry out `run`, which is repeated unchanged after Unavailable; the last error goes up."""
-        answer = self._retrying(_Call(method, place, run, self._clock.monotonic_s(), self._observe))
+        call = _Call(method, place, run, self._clock, self._observe)
+        try:
+            answer = self._retrying(call)
+        finally:
+            if self._finished is not None:
+                self._finished(call.finished())
         self._budgets.succeeded(place)
         return answer
 
@@ -159,15 +181,18 @@ class Retrier:
 class _Call(Generic[T]):
     """One call with what has become of its attempts."""
 
-    def __init__(self, method: str, place: str, run: Callable[[], T], began_s: float, observe: Observer | None) -> None:
+    def __init__(self, method: str, place: str, run: Callable[[], T], clock: Clock, observe: Observer | None) -> None:
         self.method = method
         self.place = place
-        self.began_s = began_s
+        self.began_s = clock.monotonic_s()
         self.failures: Counter[str] = Counter()
         self.last: Unavailable | None = None
         self._run = run
+        self._clock = clock
         self._observe = observe
         self._number = 0
+        self._first_s = 0.0
+        self._outcome = ""
 
     def __call__(self) -> T:
         self._number += 1
@@ -177,14 +202,25 @@ class _Call(Generic[T]):
             if isinstance(error, Unavailable):
                 self.failures[error.code] += 1
                 self.last = error
-            self._tell(error.code, error.reason if isinstance(error, Throttled) else "")
+            if isinstance(error, Throttled):
+                self._tell(error.code, error.reason, error.resource)
+            else:
+                self._tell(error.code)
             raise
         self._tell("ok")
         return answer
 
-    def _tell(self, outcome: str, reason: str = "") -> None:
+    def finished(self) -> Finished:
+        """Sum the call up, once it has ended."""
+        took_s = self._clock.monotonic_s() - self.began_s
+        return Finished(self.method, self._number, self._first_s, max(0.0, took_s - self._first_s), self._outcome)
+
+    def _tell(self, outcome: str, reason: str = "", resource: str = "") -> None:
+        self._outcome = outcome
+        if self._number == 1:
+            self._first_s = self._clock.monotonic_s() - self.began_s
         if self._observe is not None:
-            self._observe(Attempt(self.method, self.place, self._number, outcome, reason))
+            self._observe(Attempt(self.method, self.place, self._number, outcome, reason, resource))
 
 
 def _call_of(state: RetryCallState) -> _Call[object]:

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from shared.metering.watch import Watch
 from shared.ports import Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
-from shared.retry import Observer, Retrier, RetryPolicy
+from shared.retry import Retrier, RetryPolicy
 from shared.settings import Settings
 from shared.stores.retrying import RetryingStore
 from shared.system import sleep_s
 
 
 def open_store(
-    settings: Settings, clock: Clock, ids: Ids, *, policy: RetryPolicy | None = None, observe: Observer | None = None
+    settings: Settings, clock: Clock, ids: Ids, *, policy: RetryPolicy | None = None, watch: Watch | None = None
 ) -> Store:
-    """Open the deployment's store, which repeats what may be repeated; every attempt is told to `observe`.
+    """Open the deployment's store, which repeats what may be repeated; every attempt is told to `watch`.
 
     Unavailable or Broken with what to do when it cannot be opened.
     """
-    retrier = Retrier(clock, ids, sleep_s, policy=policy, observe=observe)
-    return RetryingStore(open_bare_store(settings, clock), retrier)
+    # DynamoDB tells each request itself; the other stores' calls are one request each.
+    observe = watch.attempted if watch is not None and settings.store != "dynamodb" else None
+    finished = watch.finished if watch is not None else None
+    retrier = Retrier(clock, ids, sleep_s, policy=policy, observe=observe, finished=finished)
+    return RetryingStore(open_bare_store(settings, clock, watch=watch), retrier)
 
 
-def open_bare_store(settings: Settings, clock: Clock) -> Store:
+def open_bare_store(settings: Settings, clock: Clock, *, watch: Watch | None = None) -> Store:
     """Open the deployment's store, every call of which is one attempt."""
     if settings.store == "dynamodb":
         # Importing boto3 takes longer than everything else together; one machine does without.
         from shared.stores.dynamo.store import open_store as open_dynamo  # noqa: PLC0415
 
-        return open_dynamo(settings.table_prefix, region=settings.region, endpoint_url=settings.dynamodb_url)
-    from shared.stores.sqlite import SqliteStore  # noqa: PLC0415 - as above
+        return open_dynamo(
+            settings.table_prefix,
+            region=settings.region,
+            endpoint_url=settings.dynamodb_url,
+            note=watch.ledger.note if watch is not None else None,
+        )
+    from shared.stores.sqlite import SqliteStore  # noqa: PLC0415
 
     return SqliteStore(settings.data_dir, clock, table=f"{settings.table_prefix}-orders", region=settings.region)
 
@@ -47,13 +56,17 @@ def open_notices(settings: Settings) -> NoticeReader:
     return connect_webhooks(settings)
 
 
-def open_stats(settings: Settings, clock: Clock) -> StatsStore:
+def open_stats(settings: Settings, clock: Clock, *, watch: Watch | None = None) -> StatsStore:
     """Open the deployment's statistics; Unavailable with what to do when that fails."""
     if settings.store == "dynamodb":
         from shared.stores.dynamo.stats import open_dynamo_stats  # noqa: PLC0415 - as above
 
         return open_dynamo_stats(
-            settings.table_prefix, region=settings.region, endpoint_url=settings.dynamodb_url, clock=clock
+            settings.table_prefix,
+            region=settings.region,
+            endpoint_url=settings.dynamodb_url,
+            clock=clock,
+            note=watch.ledger.note if watch is not None else None,
         )
     from shared.stores.sqlite.stats import SqliteStats  # noqa: PLC0415
 

@@ -50,7 +50,7 @@ def advise(event_id: str, *, peak_units_per_s: float, shards: int, partitions: i
         return None
     seen = f"its busiest second took {peak_units_per_s:,.0f} write units"
     now = f"{shards} shards on {partitions} partitions carry about {ceiling_units_per_s(shards, partitions):,.0f}"
-    needed = _fewest_shards(wanted, partitions)
+    needed = fewest_shards(wanted, partitions)
     if needed is not None:
         because = f"{seen}, and {now}; {needed} carry {ceiling_units_per_s(needed, partitions):,.0f}."
         command = f"onsale sale reshard {event_id} --shards {needed}"
@@ -79,7 +79,8 @@ def units_per_write(changes: Mapping[str, int], writes: int) -> float:
     return (writes + sum(changes.get(step, 0) for step in _TRANSACTIONAL)) / writes
 
 
-def _fewest_shards(wanted: float, partitions: int) -> int | None:
+def fewest_shards(wanted: float, partitions: int) -> int | None:
+    """Return the lowest power of two that carries `wanted` write units a second, or None when none does."""
     shards = 1
     while shards <= MAX_SHARDS:
         if ceiling_units_per_s(shards, partitions) >= wanted:

@@ -17,7 +17,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.domain.errors import Unavailable
+from shared.domain.throttling.request import Ending, Request
 from shared.stores.dynamo.errors import answer_error, transport_error
+from shared.stores.dynamo.told import ending_of, failure_of, request_of
 from shared.stores.limits import check_actions
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class Spent:
 
 
 Observer = Callable[[Spent], None]
+# Told every request with its end, one by one.
+Noter = Callable[[Request, Ending], None]
 
 
 def connect(region: str, endpoint_url: str | None = None) -> DynamoDBClient:
@@ -85,11 +89,12 @@ def _config(*, local: bool) -> Config:
 
 
 class Calls:
-    """Every call of the store goes through here: translated errors, and units told to the observer."""
+    """Every call of the store goes through here: translated errors, units told to the observer, ends to `note`."""
 
-    def __init__(self, client: DynamoDBClient, observer: Observer | None = None) -> None:
+    def __init__(self, client: DynamoDBClient, observer: Observer | None = None, note: Noter | None = None) -> None:
         self._client = client
         self._observer = observer
+        self._note = note
         self._closed = False
 
     def read(self, operation: str, body: Body) -> dict[str, Any]:
@@ -127,13 +132,23 @@ class Calls:
         try:
             answer: dict[str, Any] = getattr(self._client, operation)(**body)
         except ClientError as error:
-            raise answer_error(error, writes=writes, tables=tables) from error
+            translated = answer_error(error, writes=writes, tables=tables)
+            self._failed(operation, body, translated, error.response)
+            raise translated from error
         except BotoCoreError as error:
-            endpoint = self._client.meta.endpoint_url
-            raise transport_error(error, writes=writes, endpoint=endpoint) from error
+            lost = transport_error(error, writes=writes, endpoint=self._client.meta.endpoint_url)
+            self._failed(operation, body, lost, {})
+            raise lost from error
         if self._observer is not None:
             self._tell(operation, answer.get("ConsumedCapacity", ()))
+        if self._note is not None:
+            self._note(request_of(operation, body), ending_of(answer))
         return answer
+
+    def _failed(self, operation: str, body: Body, error: Exception, answer: Mapping[str, Any]) -> None:
+        if self._note is not None:
+            request = request_of(operation, body)
+            self._note(request, failure_of(request, operation, body, error, answer))
 
     def _tell(self, operation: str, consumed: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
         for part in [consumed] if isinstance(consumed, Mapping) else consumed:

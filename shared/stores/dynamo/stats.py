@@ -15,7 +15,7 @@ from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import KEEP_S, MINUTE_S, WindowKey, WindowStats, window_of
 from shared.domain.times import sortable_ms
 from shared.ports import Clock
-from shared.stores.dynamo.client import Calls, Observer, connect
+from shared.stores.dynamo.client import Calls, Noter, connect
 from shared.stores.dynamo.errors import ConditionFailed
 from shared.stores.dynamo.expressions import put, query
 from shared.stores.dynamo.tables import Tables
@@ -44,9 +44,9 @@ _ABSENT = "attribute_not_exists(#pk)"
 class DynamoStats:
     """Implements `StatsStore` over one table."""
 
-    def __init__(self, client: DynamoDBClient, table: str, clock: Clock, observer: Observer | None = None) -> None:
-        """Take an open client; `observer` is told the capacity units of every call."""
-        self._calls = Calls(client, observer)
+    def __init__(self, client: DynamoDBClient, table: str, clock: Clock, note: Noter | None = None) -> None:
+        """Take an open client; `note` is told how every call ended."""
+        self._calls = Calls(client, note=note)
         self._table = table
         self._clock = clock
 
@@ -153,10 +153,10 @@ class DynamoStats:
 
 
 def open_dynamo_stats(
-    prefix: str, *, region: str, endpoint_url: str | None, clock: Clock, observer: Observer | None = None
+    prefix: str, *, region: str, endpoint_url: str | None, clock: Clock, note: Noter | None = None
 ) -> DynamoStats:
     """Open the statistics over a table that exists."""
-    return DynamoStats(connect(region, endpoint_url), Tables(prefix).stats, clock, observer)
+    return DynamoStats(connect(region, endpoint_url), Tables(prefix).stats, clock, note)
 
 
 def _window_pk(length_s: int, stream_shard: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.stores.dynamo.client import Calls, Observer, connect
+from shared.stores.dynamo.client import Calls, Noter, Observer, connect
 from shared.stores.dynamo.control import Control
 from shared.stores.dynamo.inventory import Inventory
 from shared.stores.dynamo.orders import Orders
@@ -17,16 +17,23 @@ if TYPE_CHECKING:
 class DynamoStore(Orders, Inventory, Control):
     """Implements `Store` over three tables."""
 
-    def __init__(self, client: DynamoDBClient, tables: Tables, observer: Observer | None = None) -> None:
-        """Take an open client; `observer` is told the capacity units of every call."""
-        super().__init__(Calls(client, observer), tables)
+    def __init__(
+        self, client: DynamoDBClient, tables: Tables, observer: Observer | None = None, note: Noter | None = None
+    ) -> None:
+        """Take an open client; `observer` is told the capacity units of every call, `note` how each ended."""
+        super().__init__(Calls(client, observer, note), tables)
 
     def close(self) -> None:
         self._calls.close()
 
 
 def open_store(
-    prefix: str, *, region: str, endpoint_url: str | None = None, observer: Observer | None = None
+    prefix: str,
+    *,
+    region: str,
+    endpoint_url: str | None = None,
+    observer: Observer | None = None,
+    note: Noter | None = None,
 ) -> DynamoStore:
     """Open the store over tables that exist: those of AWS, or of the server at `endpoint_url`."""
-    return DynamoStore(connect(region, endpoint_url), Tables(prefix), observer)
+    return DynamoStore(connect(region, endpoint_url), Tables(prefix), observer, note)

@@ -1,0 +1,1 @@
+"""What a back end refuses, how often, and what would have avoided it. Pure."""
