@@ -63,14 +63,14 @@ def demo(
         hold_ttl_s=hold_ttl_s,
     )
     empty_folder(data)
-    course = run_demo(options, console())
-    report = demo_report(options, course)
+    course, evidence = run_demo(options, console())
+    report = demo_report(course, evidence)
     if as_json:
         put_json(report)
     else:
         _put(report)
     say(f"Seed {options.seed}. Kept in {data}: receipts.jsonl, the store, the books, the logs.")
-    if is_broken(course):
+    if is_broken(course, evidence):
         raise typer.Exit(BROKEN)
 
 

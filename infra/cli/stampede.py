@@ -84,7 +84,12 @@ def stampede(
     crowd.prepare()
     say(f"{buyers} buyers from {count} processes, seed {seed}.")
     crowd.go()
-    crowd.finish()
+    try:
+        crowd.finish()
+    except KeyboardInterrupt:
+        say("The buyers go home; their receipts are kept.")
+        crowd.stop()
+        crowd.finish()
     report = {"seed": seed, "generator_per_s": capacity_per_s, **summarise(receipts).as_dict()}
     if as_json:
         put_json(report)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import threading
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,6 +42,7 @@ def work(
     from consumers.tally import Tally
     from consumers.tools import Tools
     from consumers.worker import run_worker
+    from infra.local.stopping import stop_on_signals
     from shared.observability import make_logger
     from shared.settings import read_settings
     from shared.system import SystemClock, SystemIds
@@ -55,7 +54,7 @@ def work(
     utils.copy_config_to_registered_loggers(logger, include={"consumers"})
     clock, ids, tally = SystemClock(), SystemIds(), Tally()
     name = name or f"{socket.gethostname()}-{os.getpid()}"
-    stop = _stop_on_signals()
+    stop = stop_on_signals()
 
     def ready() -> None:
         sys.stdout.write(json.dumps({"worker": name, "store": settings.store, "pid": os.getpid()}) + "\n")
@@ -78,17 +77,6 @@ def work(
         stop.set()
         store.close()
     say(f"{name} has left.")
-
-
-def _stop_on_signals() -> threading.Event:
-    stop = threading.Event()
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ask)
-    return stop
 
 
 def _report(tally: Tally, stop: threading.Event) -> None:

@@ -13,7 +13,6 @@ EVENT = "demo"
 HOLD_TTL_S = 12
 # Nobody vanishes in a calm sale, so nothing waits for the end of a hold.
 CALM_HOLD_TTL_S = 120
-PROCESSES_HERE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,11 @@ class DemoOptions:
         if self.hold_ttl_s is not None:
             return self.hold_ttl_s
         return CALM_HOLD_TTL_S if self.calm else HOLD_TTL_S
+
+    @property
+    def receipts(self) -> Path:
+        """Where the buyers' receipts go."""
+        return self.data / "receipts.jsonl"
 
     @property
     def mix(self) -> Mix:

@@ -6,16 +6,15 @@ import os
 import platform
 from typing import Any
 
-from infra.demo.options import DemoOptions
-from infra.demo.run import Course
+from infra.demo.run import Course, Evidence
 from infra.verify.figures import sale_figures
 from shared.domain.order import Status
 
 
-def demo_report(options: DemoOptions, course: Course) -> dict[str, Any]:
+def demo_report(course: Course, evidence: Evidence) -> dict[str, Any]:
     """Return the figures by name, JSON-ready. Counts of orders, but `capacity`, `sold` and `oversold`: seats."""
-    figures = sale_figures(course.verification.facts)
-    summary = course.summary
+    figures = sale_figures(evidence.verification.facts)
+    summary, verdicts, options = evidence.summary, evidence.verification.verdicts, course.options
     return {
         "accepted": summary.accepted,
         "refused": summary.refused,
@@ -27,7 +26,7 @@ def demo_report(options: DemoOptions, course: Course) -> dict[str, Any]:
         "duplicate_orders": figures.duplicate_orders,
         "double_charged": figures.double_charged,
         "unpaid_confirmed": figures.unpaid_confirmed,
-        "waiting_that_fit": course.left_waiting_that_fit,
+        "waiting_that_fit": course.waiting_that_fit,
         "overtaken": round(figures.overtaken, 6),
         "accepted_per_s": summary.accepted_per_s,
         "accept_ms_p50": summary.accept_ms_p50,
@@ -36,9 +35,9 @@ def demo_report(options: DemoOptions, course: Course) -> dict[str, Any]:
         "read_ms_p99": summary.read_ms_p99,
         "drained_per_s": round(figures.drained_per_s, 1),
         "drained_peak_per_s": figures.drained_peak_per_s,
-        "invariants": course.verification.truths,
-        "because": {one.invariant: one.because for one in course.verification.verdicts},
-        "examples": {one.invariant: one.examples for one in course.verification.verdicts if one.examples},
+        "invariants": evidence.verification.truths,
+        "because": {one.invariant: one.because for one in verdicts},
+        "examples": {one.invariant: one.examples for one in verdicts if one.examples},
         "reasons": figures.by_reason,
         "retried": summary.retried,
         "repeated": summary.repeated,
@@ -48,11 +47,11 @@ def demo_report(options: DemoOptions, course: Course) -> dict[str, Any]:
         "bare_503": summary.bare_503,
         "statuses": summary.statuses,
         "problems": summary.problems,
-        "counted_by_stream": course.stream.orders,
-        "changes_by_stream": course.stream.changes,
+        "counted_by_stream": evidence.stream.orders,
+        "changes_by_stream": evidence.stream.changes,
         "workers_killed": course.kills,
         "restarts": course.restarts,
-        "timed_out": course.timed_out,
+        "timed_out": not course.in_time,
         "seconds": course.seconds,
         "seed": options.seed,
         "options": {
@@ -75,11 +74,11 @@ def demo_report(options: DemoOptions, course: Course) -> dict[str, Any]:
     }
 
 
-def is_broken(course: Course) -> bool:
+def is_broken(course: Course, evidence: Evidence) -> bool:
     """Say whether anything happened that must never happen."""
     return (
-        bool(course.verification.broken)
-        or not sale_figures(course.verification.facts).clean
-        or course.left_waiting_that_fit > 0
-        or course.timed_out
+        bool(evidence.verification.broken)
+        or not sale_figures(evidence.verification.facts).clean
+        or course.waiting_that_fit > 0
+        or not course.in_time
     )

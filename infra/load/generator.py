@@ -34,8 +34,10 @@ TELL_EVERY_S = 0.4
 
 def say(value: dict[str, Any]) -> None:
     """Write one line for the parent."""
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
+    # Whoever listened may be gone; the receipts are written all the same.
+    with suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(value) + "\n")
+        sys.stdout.flush()
 
 
 async def run(job: Job) -> None:

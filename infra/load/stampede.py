@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.load.job import Job
+from infra.local.leashed import PARENT
 from shared.domain.errors import Broken, Unavailable
 
 # Beyond this many buyers one process's own share of a core runs out.
@@ -27,6 +29,11 @@ class Progress:
 
     tally: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def answered(self) -> int:
+        """Buyers who know whether their order was taken."""
+        return self.tally["accepted"] + self.tally["refused"]
 
 
 def split(job: Job, processes: int) -> list[Job]:
@@ -58,10 +65,13 @@ class Stampede:
         """Start the generators and wait until each has its tokens; Unavailable when the door does not answer."""
         for number, part in enumerate(self._parts):
             child = subprocess.Popen(
-                [sys.executable, "-m", "infra.load.generator"],
+                [sys.executable, "-m", "infra.local.leashed", "infra.load.generator"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
+                env={**os.environ, PARENT: str(os.getpid())},
+                # A Ctrl-C reaches the parent only, which sends the buyers home with their receipts.
+                start_new_session=True,
             )
             self._children.append(child)
             _write(child, part.to_line())

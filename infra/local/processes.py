@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from infra.local.leashed import PARENT
 from shared.domain.errors import Unavailable
 
 READY_WITHIN_S = 30.0
@@ -48,7 +49,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                env={**os.environ, **self.environment, "ONSALE_PARENT": str(os.getpid())},
+                env={**os.environ, **self.environment, PARENT: str(os.getpid())},
                 # A Ctrl-C at the terminal reaches the parent only, which ends the children in order.
                 start_new_session=True,
             )

@@ -66,12 +66,8 @@ class System:
     _watches: list[_Watch] = field(default_factory=list)
 
     def __enter__(self) -> Self:
-        """Start everything and wait until all of it is ready; CouldNotStart, NotWritable, InUse or PortTaken."""
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
+        """Start everything."""
+        self.start()
         return self
 
     def __exit__(
@@ -89,6 +85,15 @@ class System:
     def workers(self) -> list[Child]:
         """The worker processes."""
         return [child for child in self.children if child.name.startswith("worker")]
+
+    def start(self) -> Running:
+        """Start everything and wait until all of it is ready; CouldNotStart, NotWritable, InUse or PortTaken."""
+        try:
+            self.running = self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self.running
 
     def supervise(self) -> None:
         """Look after the children once: start again what has fallen, and say so. Call it a few times a second."""
@@ -109,7 +114,7 @@ class System:
             self._folder.release()
             self._folder = None
 
-    def _start(self) -> None:
+    def _start(self) -> Running:
         plan = self.plan
         for port in (plan.port, plan.payment_port):
             _check_free(plan.host, port)
@@ -131,13 +136,14 @@ class System:
         url = _keep_port(api, server)
         payment = self._start_payment(folder, variables)
         variables["ONSALE_PAYMENT_URL"] = payment
-        self.running = Running(url, payment, folder.secrets()["publishable_key"], os.getpid(), plan.store, dynamodb_url)
-        folder.remember(self.running)
+        running = Running(url, payment, folder.secrets()["publishable_key"], os.getpid(), plan.store, dynamodb_url)
+        folder.remember(running)
         for number in range(1, plan.workers + 1):
             self._add(f"worker {number}", ["infra.cli.main", "work", "--name", f"worker-{number}"], variables)
         self._add("change pump", ["infra.local.pump"], variables)
         for child in self.children[2:]:
             child.wait_ready()
+        return running
 
     def _start_payment(self, folder: DataFolder, variables: dict[str, str]) -> str:
         secrets = folder.secrets()
