@@ -122,7 +122,7 @@ class RefundPageRequest(Strict):
     """Which orders of a cancelled sale to pay back."""
 
     shard: int = Field(ge=0, lt=MAX_SHARDS)
-    cursor: str | None = Field(default=None, pattern=r"^[0-9a-f-]{1,64}$")
+    cursor: str | None = Field(default=None, pattern=r"^[!-~]{1,200}$")
     limit: int = Field(default=25, ge=1, le=100)
     dry_run: bool = Field(default=False, description="Only count.")
 
