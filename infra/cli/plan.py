@@ -49,7 +49,6 @@ def plan_command(
 
     Examples: onsale plan --peak 135000 --json · onsale plan --peak 2000 --seats 5000 --chart plan.png
     """
-    from infra.model.chart import draw
     from infra.model.limits import Assumptions
     from infra.model.plan_request import PlanRequest, Prices, to_json
     from infra.model.planner import plan
@@ -84,6 +83,8 @@ def plan_command(
     except ValueError as error:
         raise Invalid(str(error)) from error
     if chart is not None:
+        from infra.model.chart import draw
+
         draw(found, request, chart)
         say(f"The chart is in {chart}.")
     if as_json:

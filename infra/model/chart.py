@@ -5,27 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from infra.model.aggregate import simulate_flows
 from infra.model.forecast import scenario_of
 from infra.model.plan_request import Plan, PlanRequest
-from shared.domain.errors import Refused
 
 _SHOWN_S = 30.0
 
 
-class ChartUnavailable(Refused):
-    """Drawing needs matplotlib; install it with `pip install 'onsale[plan]'`."""
-
-    code = "chart-unavailable"
-
-
 def draw(plan: Plan, request: PlanRequest, path: Path) -> None:
     """Write a PNG that shows the plan beside its alternatives over the first half minute of the peak."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
-    except ImportError as missing:
-        raise ChartUnavailable from missing
     figure = Figure(figsize=(11, 7), layout="constrained")
     over_partitions, over_time = figure.subplots(2, 1)
     for choice in plan.alternatives:

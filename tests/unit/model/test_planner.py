@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from infra.cli.lazy import load
+from infra.cli.main import COMMANDS
 from infra.model.aggregate import simulate_flows
+from infra.model.chart import draw
 from infra.model.demand import slices_for
 from infra.model.forecast import calculated_rates, forecast, scenario_of
 from infra.model.plan_request import Layout, Plan, PlanRequest, to_json
 from infra.model.planner import choose_layout, plan
+from shared.domain.errors import Invalid
 
 REQUEST = PlanRequest(135_000)
 
@@ -130,3 +135,21 @@ def test_what_cannot_be_planned_is_refused_by_name(field: str, value: float) -> 
     """The message names the field."""
     with pytest.raises(ValueError, match=field):
         PlanRequest(**{"peak_per_s": 100, field: value})  # type: ignore[arg-type]
+
+
+def test_a_plan_is_drawn(tmp_path: Path) -> None:
+    """Heat over partitions and throttles over time, as a PNG."""
+    request = PlanRequest(200, duration_s=5)
+    draw(plan(request), request, tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_line_prints_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--json` gives data, no flag gives tables; nonsense is refused with the field's name."""
+    command = load("plan", COMMANDS["plan"])
+    command.main(["--peak", "200", "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["shards"] >= 1
+    command.main(["--peak", "200"], standalone_mode=False)
+    assert "peak / 800" in capsys.readouterr().out
+    with pytest.raises(Invalid, match="peak_per_s"):
+        command.main(["--peak", "0"], standalone_mode=False)
