@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from infra.load.buyers import Buyer, body_sha256
+from infra.load.buyers import GOOD_CARD, Buyer, body_sha256
 from infra.load.client import Client, Reply
 from infra.load.manners import AGAIN_STATUSES, Manners
 from infra.load.receipts import Answer, Kind, Receipt
@@ -180,10 +181,18 @@ class Bot:
         if self._buyer.cancels and not self._cancelled:
             self._cancelled = True
             await self._send(Kind.CANCEL, "DELETE", f"{self._crowd.path}/{self._order_ids[-1]}")
+        if reply.body.get("decline_code") and self._buyer.has_second_card and not self._paid:
+            self._paid = True
+            await self._send_second_card()
         secret = (reply.body.get("payment") or {}).get("client_secret")
         if secret and self._buyer.pays_by_hand and self._crowd.pay_by_hand is not None and not self._paid:
             self._paid = True
             await self._crowd.pay_by_hand(secret)
+
+    async def _send_second_card(self) -> None:
+        body = json.dumps({"payment_method": GOOD_CARD}).encode()
+        path = f"{self._crowd.path}/{self._order_ids[-1]}/payment-attempts"
+        await self._send(Kind.PAY, "POST", path, body=body, key=f"{self._buyer.key}-2")
 
     async def _send(
         self, kind: Kind, method: str, path: str, *, body: bytes | None = None, key: str | None = None

@@ -17,11 +17,15 @@ AT_ONCE_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Which share of the buyers does what, each from 0 to 1; `repeat`, `foreign` and the rest may coincide."""
+    """Which share of the buyers does what, each from 0 to 1; `repeat`, `foreign` and the rest may coincide.
+
+    `second_card` is the share of those who were declined that have another card.
+    """
 
     party_max: int = 4
     repeat: float = 0.10
     declined: float = 0.05
+    second_card: float = 0.5
     vanish: float = 0.03
     hand_off: float = 0.04
     cancel: float = 0.03
@@ -57,6 +61,7 @@ class Buyer:
     looks_elsewhere: bool
     sends_other_body: bool
     tries_staff: bool
+    has_second_card: bool
 
     def body(self, ticket_type_id: str, *, extra: int = 0) -> bytes:
         """Write the order; `extra` tickets make another body of it."""
@@ -94,4 +99,5 @@ def make_buyer(seed: int, number: int, mix: Mix, *, spread_s: float) -> Buyer:
         looks_elsewhere=dice.random() < mix.foreign,
         sends_other_body=dice.random() < mix.other_body,
         tries_staff=dice.random() < mix.staff,
+        has_second_card=declined and dice.random() < mix.second_card,
     )

@@ -28,6 +28,8 @@ class Kind(StrEnum):
     """Another body under a used key."""
     READ = "read"
     CANCEL = "cancel"
+    PAY = "pay"
+    """Another card, after one was declined."""
     FOREIGN = "foreign"
     """Another buyer's order."""
     STAFF = "staff"

@@ -17,15 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from consumers.stream.batch import read_batch
+from consumers.stream.handler import handler
+from consumers.stream.mark_bots import handler as mark_handler
+from infra.local.parts import open_change_log
 from shared.domain.errors import OnsaleError, Unavailable
 from shared.ports import ChangeLog, StreamRecord
+from shared.settings import read_settings
 
 BATCH = 500
 IDLE_S = 0.1
-# A record that fails this often is written to the file of failed ones and passed, as the mapping's limits on AWS do.
+# A record that has failed this often, while the one behind it does not, is written to the file of failed ones and
+# passed, as the mapping's limits on AWS do. While everything fails the back end is down, and nothing is passed.
 MAX_TRIES = 10
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 5.0
+# The pace of a minute is looked at more often than once a minute.
+MARK_EVERY_S = 10.0
 ENDED = "ended"
 
 Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any] | None]
@@ -47,7 +55,9 @@ class Lane:
 class Pump:
     """Moves records from a change log to a handler, at least once each, in order within a stream shard.
 
-    `cursors` and `failed` are files: where each stream shard has come to, and the records that were given up.
+    `cursors` and `failed` are files: where each stream shard has come to, and the records that were given up. Only
+    what cannot be read, or what the handler breaks on, is ever given up: when good records are handed back, what the
+    handler writes to is unavailable, and the pump waits for it however long that takes.
     """
 
     def __init__(
@@ -94,28 +104,32 @@ class Pump:
 
     def _hand_over(self, lane: Lane) -> None:
         """Call the handler; from the lowest failed record on everything comes again."""
-        event = {"Records": lane.pending, "shardId": lane.name, "state": {}}
-        try:
-            answer = self._handler(event, None) or {}
-            failures = [failure["itemIdentifier"] for failure in answer.get("batchItemFailures", ())]
-        except Exception as error:  # noqa: BLE001 - whatever the handler raises, the whole batch comes again
-            _say(f"The stream handler failed: {error!r}.")
-            failures = [None]
-        first = _lowest(lane.pending, failures)
-        if first > 0:
+        done = self._call(lane.name, lane.pending)
+        if done > 0:
             lane.tries = 0
-        lane.pending = lane.pending[first:]
+        lane.pending = lane.pending[done:]
         if lane.pending:
             self._put_off(lane)
 
+    def _call(self, name: str, records: list[StreamRecord]) -> int:
+        """Hand records over; return how many, from the first on, are done."""
+        try:
+            answer = self._handler({"Records": records, "shardId": name, "state": {}}, None) or {}
+        except Exception as error:  # noqa: BLE001 - whatever the handler raises, the whole batch comes again
+            _say(f"The stream handler failed: {error!r}.")
+            return 0
+        failures = [failure["itemIdentifier"] for failure in answer.get("batchItemFailures", ())]
+        return _lowest(records, failures)
+
     def _put_off(self, lane: Lane) -> None:
         lane.tries += 1
-        if lane.tries >= MAX_TRIES:
+        poison, behind = lane.pending[0], lane.pending[1:2]
+        if lane.tries >= MAX_TRIES and behind and self._call(lane.name, behind):
             with self._failed.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"shardId": lane.name, "record": lane.pending[0]}, default=str) + "\n")
+                file.write(json.dumps({"shardId": lane.name, "record": poison}, default=str) + "\n")
             _say(f"A record of {lane.name} failed {MAX_TRIES} times; it was set aside in {self._failed}.")
-            lane.pending, lane.tries = lane.pending[1:], 0
-        wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**lane.tries)
+            lane.pending, lane.tries = lane.pending[2:], 0
+        wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(lane.tries, MAX_TRIES))
         lane.not_before_s = self._monotonic_s() + wait_s
 
     def _save(self) -> None:
@@ -140,25 +154,57 @@ def _lowest(records: list[StreamRecord], failures: list[str | None]) -> int:
     return min(numbers.index(failure) if failure in numbers else 0 for failure in failures)
 
 
+def _named(records: list[StreamRecord], failures: list[str | None]) -> list[StreamRecord]:
+    """Return the records that were named as failed."""
+    named = set(failures)
+    return [record for record in records if record.get("dynamodb", {}).get("SequenceNumber") in named]
+
+
+def _unreadable(record: StreamRecord) -> bool:
+    """Say whether a record can never be handled, however often it comes."""
+    batch = read_batch([record])
+    return bool(batch.unreadable or batch.nameless)
+
+
 def _say(sentence: str) -> None:
     sys.stderr.write(sentence + "\n")
     sys.stderr.flush()
 
 
+@dataclass(slots=True)
+class Marking:
+    """Has buyers who order like programs marked, now and then, as a schedule does on AWS."""
+
+    mark: Callable[[], object]
+    monotonic_s: Callable[[], float] = time.monotonic
+    _next_s: float = 0.0
+
+    def step(self) -> None:
+        """Mark if it is time to; statistics that do not answer are asked again next time."""
+        now_s = self.monotonic_s()
+        if now_s < self._next_s:
+            return
+        self._next_s = now_s + MARK_EVERY_S
+        try:
+            self.mark()
+        except Unavailable as error:
+            _say(error.message)
+
+
 def main() -> None:
     """Pump until told to stop."""
-    from consumers.stream.handler import handler  # noqa: PLC0415 - it opens its store when imported
-    from infra.local.parts import open_change_log  # noqa: PLC0415
-    from shared.settings import read_settings  # noqa: PLC0415
-
     settings = read_settings()
     folder = Path(settings.data_dir)
     stopping: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda got, _frame: stopping.append(got))
     pump = Pump(
-        open_change_log(settings), handler, cursors=folder / "pump.json", failed=folder / "failed-records.jsonl"
+        open_change_log(settings),
+        handler,
+        cursors=folder / "pump.json",
+        failed=folder / "failed-records.jsonl",
     )
+    marking = Marking(lambda: mark_handler({}, None))
     sys.stdout.write(json.dumps({"pid": os.getpid()}) + "\n")
     sys.stdout.flush()
     while not stopping:
@@ -167,6 +213,7 @@ def main() -> None:
         except Unavailable as error:
             _say(error.message)
             moved = 0
+        marking.step()
         if not moved:
             time.sleep(IDLE_S)
 

@@ -134,7 +134,7 @@ class System:
         server = ["infra.local.server", "--host", plan.host, "--port"]
         api = self._add("API", [*server, str(plan.port)], variables)
         url = _keep_port(api, server)
-        payment = self._start_payment(folder, variables)
+        payment = self._start_payment(folder, url, variables)
         variables["ONSALE_PAYMENT_URL"] = payment
         running = Running(url, payment, folder.secrets()["publishable_key"], os.getpid(), plan.store, dynamodb_url)
         folder.remember(running)
@@ -145,13 +145,15 @@ class System:
             child.wait_ready()
         return running
 
-    def _start_payment(self, folder: DataFolder, variables: dict[str, str]) -> str:
+    def _start_payment(self, folder: DataFolder, url: str, variables: dict[str, str]) -> str:
         secrets = folder.secrets()
         keys = {
             "PAYMENT_SERVICE_API_KEY": secrets["payment_key"],
             "PAYMENT_SERVICE_PUBLISHABLE_KEY": secrets["publishable_key"],
+            "PAYMENT_SERVICE_WEBHOOK_SECRET": secrets["webhook_secret"],
         }
-        service = ["infra.local.payment_service", "--data", str(folder.books), "--host", self.plan.host, "--port"]
+        books = ["--data", str(folder.books), "--webhook-url", f"{url}/v1/webhooks/payments"]
+        service = ["infra.local.payment_service", *books, "--host", self.plan.host, "--port"]
         child = self._add("payment service", [*service, str(self.plan.payment_port)], {**variables, **keys})
         return _keep_port(child, service)
 

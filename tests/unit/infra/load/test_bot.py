@@ -13,7 +13,7 @@ from aiohttp import web
 
 import infra.load.bot as bot_module
 from infra.load.bot import Bot, Crowd
-from infra.load.buyers import Buyer, Mix, make_buyer
+from infra.load.buyers import GOOD_CARD, Buyer, Mix, make_buyer
 from infra.load.client import Client
 from infra.load.manners import Manners
 from infra.load.receipts import Kind, Receipt
@@ -200,6 +200,17 @@ def test_who_pays_by_hand_pays_once_with_the_secret_that_the_order_shows() -> No
 
     assert paid == ["pi_1_secret_x"]
     assert "payment_method" not in json.loads(door.asked[0][3])
+
+
+def test_who_has_a_second_card_tries_it_once() -> None:
+    """After a decline another try is written on the same order, under a key of its own."""
+    declined = {"status": "held", "poll_after_s": 0, "decline_code": "generic_decline"}
+    door = Door(post=[TAKEN, (202, {}, {})], get=[declined, declined, CONFIRMED])
+
+    live(door, replace(BUYER, has_second_card=True))
+
+    tries = [(path, key, json.loads(body)) for method, path, key, body in door.asked if path.endswith("attempts")]
+    assert tries == [(f"{ORDERS}/mine/payment-attempts", f'"{BUYER.key}-2"', {"payment_method": GOOD_CARD})]
 
 
 def test_news_that_the_sale_is_over_wakes_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:

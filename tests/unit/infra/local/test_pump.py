@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from infra.local.pump import MAX_TRIES, Pump
+from infra.local.pump import MARK_EVERY_S, MAX_TRIES, Marking, Pump
+from shared.domain.errors import Unavailable
 from shared.ports import StreamPage
 from tests.fakes.system import FakeClock
+from tests.unit.stream.records import make_record
 
 
 def record(number: int) -> dict[str, Any]:
@@ -44,10 +46,13 @@ class Handler:
         self.batches: list[tuple[str, list[int]]] = []
         self.failing: set[int] = set()
         self.explodes = False
+        self.down = False
 
     def __call__(self, event: Mapping[str, Any], context: object) -> dict[str, Any]:
         if self.explodes:
-            raise RuntimeError("the store is down")
+            raise RuntimeError("the program is wrong")
+        if self.down:
+            raise Unavailable
         numbers = [int(one["dynamodb"]["SequenceNumber"]) for one in event["Records"]]
         self.batches.append((event["shardId"], numbers))
         failed = [number for number in numbers if number in self.failing]
@@ -124,8 +129,8 @@ def test_a_failing_stream_shard_does_not_hold_up_the_others(tmp_path: Path, hand
 def test_a_record_that_always_fails_is_set_aside_with_its_text(
     tmp_path: Path, handler: Handler, clock: FakeClock
 ) -> None:
-    """After its limit the record is in the file of failed ones, and the one behind it is handed over."""
-    pump = make_pump(tmp_path, FakeLog({"a": [record(1), record(2)]}), handler, clock)
+    """After its limit the record is in the file of failed ones, and those behind it are handed over."""
+    pump = make_pump(tmp_path, FakeLog({"a": [record(1), record(2), record(3)]}), handler, clock)
     handler.failing = {1}
 
     for _ in range(MAX_TRIES + 1):
@@ -134,8 +139,22 @@ def test_a_record_that_always_fails_is_set_aside_with_its_text(
 
     aside = [json.loads(line) for line in (tmp_path / "failed.jsonl").read_text().splitlines()]
     assert aside == [{"shardId": "a", "record": record(1)}]
-    assert handler.batches[-1] == ("a", [2])
-    assert len(handler.batches) == MAX_TRIES + 1
+    assert handler.batches[-2:] == [("a", [2]), ("a", [3])]
+
+
+def test_while_every_record_fails_none_is_given_up(tmp_path: Path, handler: Handler, clock: FakeClock) -> None:
+    """A back end that is down for an hour costs time, not records."""
+    pump = make_pump(tmp_path, FakeLog({"a": [record(1), record(2)]}), handler, clock)
+    handler.failing = {1, 2}
+    for _ in range(10 * MAX_TRIES):
+        pump.step()
+        clock.advance(60)
+
+    handler.failing = set()
+    pump.step()
+
+    assert not (tmp_path / "failed.jsonl").exists()
+    assert handler.batches[-1] == ("a", [1, 2])
 
 
 def test_a_handler_that_raises_gets_the_whole_batch_again(tmp_path: Path, handler: Handler, clock: FakeClock) -> None:
@@ -156,3 +175,65 @@ def test_an_ended_stream_shard_is_not_read_again(tmp_path: Path, handler: Handle
 
     assert make_pump(tmp_path, log, handler, clock).step() == 0
     assert handler.batches == [("a", [1])]
+
+
+def test_the_pump_waits_for_statistics_that_do_not_answer(tmp_path: Path, handler: Handler, clock: FakeClock) -> None:
+    """However long they are away: good records that are handed back are never given up."""
+    records = [make_record(1), make_record(2)]
+    pump = make_pump(tmp_path, FakeLog({"a": records}), handler, clock)
+    handler.failing = {1, 2}
+    for _ in range(5 * MAX_TRIES):
+        pump.step()
+        clock.advance(60)
+
+    handler.failing = set()
+    assert pump.step() == 2
+    assert not (tmp_path / "failed.jsonl").exists()
+
+
+def test_a_handler_that_is_cut_off_is_waited_for(tmp_path: Path, handler: Handler, clock: FakeClock) -> None:
+    """Also when nothing in the batch can be read: not even that could be noted."""
+    pump = make_pump(tmp_path, FakeLog({"a": [record(1)]}), handler, clock)
+    handler.down = True
+    for _ in range(5 * MAX_TRIES):
+        pump.step()
+        clock.advance(60)
+    assert not (tmp_path / "failed.jsonl").exists()
+
+    handler.down = False
+    assert pump.step() == 1
+
+
+def test_an_unreadable_record_is_given_up_among_good_ones_once_statistics_answer(
+    tmp_path: Path, handler: Handler, clock: FakeClock
+) -> None:
+    """While a good one comes back with it, the time is not held against it."""
+    pump = make_pump(tmp_path, FakeLog({"a": [record(1), make_record(2)]}), handler, clock)
+    handler.failing = {1, 2}
+    for _ in range(5 * MAX_TRIES):
+        pump.step()
+        clock.advance(60)
+    assert not (tmp_path / "failed.jsonl").exists()
+
+    handler.failing = {1}
+    for _ in range(2):
+        pump.step()
+        clock.advance(60)
+    assert json.loads((tmp_path / "failed.jsonl").read_text())["record"] == record(1)
+
+
+def test_buyers_are_marked_regularly(clock: FakeClock) -> None:
+    """Once in a while, whether or not the statistics answer."""
+    calls: list[float] = []
+
+    def mark() -> None:
+        calls.append(clock.monotonic_s())
+        if len(calls) == 1:
+            raise Unavailable
+
+    marking = Marking(mark, clock.monotonic_s)
+    for _ in range(40):
+        marking.step()
+        clock.advance(MARK_EVERY_S / 10)
+
+    assert [round(later - earlier, 3) for earlier, later in zip(calls, calls[1:], strict=False)] == [MARK_EVERY_S] * 3
