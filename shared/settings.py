@@ -49,6 +49,11 @@ class Settings(BaseModel):
         gt=0,
         description="How often all waiting buyers of one sale together are told to look, per second.",
     )
+    metrics: str = Field(
+        default="none",
+        pattern=r"^(none|emf)$",
+        description="Where metrics are sent: none (one machine reads them itself), or emf (CloudWatch, on Lambda).",
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
 

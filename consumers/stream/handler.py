@@ -18,6 +18,8 @@ from consumers.stream.batch import read_batch
 from consumers.stream.count_once import Incomplete, count_once
 from consumers.stream.parts import open_parts
 from shared.domain.errors import Broken, Invalid
+from shared.metering.meter import Meter
+from shared.metrics import STREAM_RECORDS
 from shared.ports import StatsStore
 
 Event = Mapping[str, Any]
@@ -33,10 +35,13 @@ def handler(event: Event, context: object) -> dict[str, Any]:  # noqa: ARG001 - 
     both fail the whole batch, for there is nothing to report them by.
     """
     parts = open_parts()
-    return handle(event, parts.stats, parts.logger)
+    try:
+        return handle(event, parts.stats, parts.logger, parts.watch.meter)
+    finally:
+        parts.send()
 
 
-def handle(event: Event, stats: StatsStore, logger: Logger) -> dict[str, Any]:
+def handle(event: Event, stats: StatsStore, logger: Logger, meter: Meter | None = None) -> dict[str, Any]:
     """Do the handler's work with given parts."""
     records, stream_shard = _records(event)
     batch = read_batch(records)
@@ -44,6 +49,9 @@ def handle(event: Event, stats: StatsStore, logger: Logger) -> dict[str, Any]:
     try:
         count_once(stats, stream_shard, batch.changes, batch.unreadable)
     except Incomplete as error:
+        if not error.sequences:
+            # Only unreadable records, and not even those could be noted: the whole batch comes again.
+            raise
         failed |= error.sequences
         logger.warning(
             "A batch of the stream was not counted whole; it comes again.",
@@ -59,6 +67,10 @@ def handle(event: Event, stats: StatsStore, logger: Logger) -> dict[str, Any]:
             count=len(batch.unreadable),
             sequences=[str(number) for number in sorted(batch.unreadable)[:MAX_LOGGED]],
         )
+    if meter is not None:
+        meter.count(STREAM_RECORDS, "unreadable", by=len(batch.unreadable) + batch.nameless)
+        meter.count(STREAM_RECORDS, "again", by=len(failed - set(batch.unreadable)))
+        meter.count(STREAM_RECORDS, "taken", by=len(records) - len(failed) - batch.nameless)
     if batch.nameless:
         raise Broken(f"{batch.nameless} of {len(records)} records have no sequence number to report them by.")
     answer: dict[str, Any] = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 from aws_lambda_powertools import Logger
 
+from shared.metering.emf import make_sender
+from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.ports import Clock, StatsStore
 from shared.settings import read_settings
@@ -16,11 +19,13 @@ from shared.wiring import open_stats
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The statistics, the clock and the log."""
+    """The statistics, the clock, the log, what is counted, and what sends it on."""
 
     stats: StatsStore
     clock: Clock
     logger: Logger
+    watch: Watch
+    send: Callable[[], None]
 
 
 @cache
@@ -28,4 +33,11 @@ def open_parts() -> Parts:
     """Open them by the environment's settings."""
     settings = read_settings()
     clock = SystemClock()
-    return Parts(open_stats(settings, clock), clock, make_logger("consumers", settings))
+    watch = Watch(clock)
+    return Parts(
+        open_stats(settings, clock, watch=watch),
+        clock,
+        make_logger("consumers", settings),
+        watch,
+        make_sender(settings, watch.meter),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from infra.local.pump import MARK_EVERY_S, MAX_TRIES, Marking, Pump
 from shared.domain.errors import Unavailable
 from shared.ports import StreamPage
 from tests.fakes.system import FakeClock
-from tests.unit.stream.records import make_record
+from tests.unit.stream.records import FIRST, make_record
 
 
 def record(number: int) -> dict[str, Any]:
@@ -181,7 +182,7 @@ def test_the_pump_waits_for_statistics_that_do_not_answer(tmp_path: Path, handle
     """However long they are away: good records that are handed back are never given up."""
     records = [make_record(1), make_record(2)]
     pump = make_pump(tmp_path, FakeLog({"a": records}), handler, clock)
-    handler.failing = {1, 2}
+    handler.failing = {FIRST + 1, FIRST + 2}
     for _ in range(5 * MAX_TRIES):
         pump.step()
         clock.advance(60)
@@ -209,7 +210,7 @@ def test_an_unreadable_record_is_given_up_among_good_ones_once_statistics_answer
 ) -> None:
     """While a good one comes back with it, the time is not held against it."""
     pump = make_pump(tmp_path, FakeLog({"a": [record(1), make_record(2)]}), handler, clock)
-    handler.failing = {1, 2}
+    handler.failing = {1, FIRST + 2}
     for _ in range(5 * MAX_TRIES):
         pump.step()
         clock.advance(60)
@@ -236,4 +237,4 @@ def test_buyers_are_marked_regularly(clock: FakeClock) -> None:
         marking.step()
         clock.advance(MARK_EVERY_S / 10)
 
-    assert [round(later - earlier, 3) for earlier, later in zip(calls, calls[1:], strict=False)] == [MARK_EVERY_S] * 3
+    assert [round(later - earlier, 3) for earlier, later in pairwise(calls)] == [MARK_EVERY_S] * 3
