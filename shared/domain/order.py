@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING
 
 from shared.domain.money import Money
 from shared.domain.times import sortable_ms
+from shared.domain.trouble import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.domain.order_id import OrderKey
+    from shared.domain.taken import Taken
 
 # Tries with different cards on one order; the hold's length is the other bound.
 MAX_ATTEMPTS = 5
@@ -71,10 +73,11 @@ class Reason(StrEnum):
 
 
 class Lane(StrEnum):
-    """The lanes of the work index: waiting for seats, waiting for a time, waiting for a person."""
+    """The lanes of the work index: waiting for seats, for a time, for a program outside, for a person."""
 
     LINE = "line"
     TIMER = "timer"
+    FULFIL = "fulfil"
     PARKED = "parked"
 
 
@@ -161,11 +164,12 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Why and when an order was set aside for a person, and what was owed to it then."""
+    """Why and when an order was set aside for a person, what was owed to it then, and who has it in hand."""
 
     at_ms: int
     error: str
     duty: str
+    taken: Taken | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ class Order:
     """One order for its whole life.
 
     What the buyer sent never changes: everything down to `holder`. `rev` counts the writes; `op` names the operation
-    that made the last one, so that a writer whose answer was lost knows its own work.
+    that made the last one, so that a writer whose answer was lost knows its own work. `taken` is about fulfilment.
     """
 
     key: OrderKey
@@ -197,6 +201,8 @@ class Order:
     tickets: tuple[str, ...] = field(default=(), repr=False)
     failures: int = 0
     parked: Parked | None = None
+    history: tuple[Trouble, ...] = ()
+    taken: Taken | None = None
     newer_order_id: str | None = None
 
     @property
@@ -231,10 +237,11 @@ class Order:
     def work(self) -> tuple[Lane, int] | None:
         """Lane and time under which the work index lists the order; None when nothing is left to do."""
         if self.parked is not None:
-            return Lane.PARKED, self.parked.at_ms
+            taken = self.parked.taken
+            return Lane.PARKED, self.parked.at_ms if taken is None else taken.until_ms
         due = self.next_due
         if due is not None:
-            return Lane.TIMER, due[0]
+            return Lane.FULFIL if due[1] is Duty.FULFIL else Lane.TIMER, due[0]
         if self.status is Status.QUEUED:
             return Lane.LINE, self.accepted_at_ms
         return None

@@ -13,6 +13,7 @@ from shared.domain.errors import Conflicting
 from shared.domain.order import (
     MAX_ATTEMPTS,
     Duty,
+    Lane,
     Order,
     Parked,
     Payment,
@@ -21,9 +22,14 @@ from shared.domain.order import (
     Seats,
     Status,
 )
+from shared.domain.trouble import Trouble, TroubleKind, remember
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# What is kept of a parked order's error.
+MAX_ERROR_CHARS = 300
 
 
 def hold(order: Order, *, op: str, now_ms: int, hold_ends_at_ms: int, slices: Mapping[str, int]) -> Order:
@@ -169,16 +175,22 @@ def refund_whole(order: Order, *, op: str, now_ms: int, reason: Reason) -> Order
     )
 
 
-def delay(order: Order, duties: Mapping[Duty, int], *, op: str, now_ms: int, failed: bool) -> Order:
-    """Put duties off; `failed` counts it as a failure of the order itself, not of a service it depends on."""
-    return _next(order, op, now_ms, duties=duties, failures=order.failures + (1 if failed else 0))
+def fail(order: Order, duties: Mapping[Duty, int], *, op: str, now_ms: int, error: str) -> Order:
+    """Put duties off after a failure of the order itself, which is counted and remembered."""
+    return _next(
+        order,
+        op,
+        now_ms,
+        duties=duties,
+        failures=order.failures + 1,
+        history=remember(order.history, Trouble(now_ms, TroubleKind.FAILED, _duty(order), error)),
+    )
 
 
 def wait_for_service(order: Order, duties: Mapping[Duty, int], *, op: str, now_ms: int) -> Order:
     """Put duties off while the payment service is silent, which is no failure of the order; the buyer is told."""
     since_ms = order.payment.silent_since_ms or now_ms
-    silent = replace(order, payment=replace(order.payment, silent_since_ms=since_ms))
-    return delay(silent, duties, op=op, now_ms=now_ms, failed=False)
+    return _next(order, op, now_ms, duties=duties, payment=replace(order.payment, silent_since_ms=since_ms))
 
 
 def rejoin(order: Order, *, op: str, now_ms: int) -> Order:
@@ -189,17 +201,36 @@ def rejoin(order: Order, *, op: str, now_ms: int) -> Order:
 
 def park(order: Order, *, op: str, now_ms: int, error: str) -> Order:
     """Set the order aside for a person; its duties stay in it for the redrive."""
-    due = order.next_due
+    duty = _duty(order)
     return _next(
-        order, op, now_ms, parked=Parked(now_ms, error[:300], due[1] if due else "line"), failures=order.failures + 1
+        order,
+        op,
+        now_ms,
+        parked=Parked(now_ms, error[:MAX_ERROR_CHARS], duty),
+        failures=order.failures + 1,
+        history=remember(order.history, Trouble(now_ms, TroubleKind.PARKED, duty, error)),
     )
 
 
-def redrive(order: Order, *, op: str, now_ms: int) -> Order:
+def redrive(order: Order, *, op: str, now_ms: int, who: str = "") -> Order:
     """Take a parked order up again with fresh attempts; every duty that was due is due now."""
     if order.parked is None:
         raise Conflicting("The order is not parked.", code="not-parked")
-    return _next(order, op, now_ms, parked=None, failures=0)
+    return _next(
+        order,
+        op,
+        now_ms,
+        parked=None,
+        failures=0,
+        # A service that was silent before has its whole time again.
+        payment=replace(order.payment, silent_since_ms=None),
+        history=remember(order.history, Trouble(now_ms, TroubleKind.REDRIVEN, order.parked.duty, who)),
+    )
+
+
+def _duty(order: Order) -> str:
+    due = order.next_due
+    return str(due[1]) if due else str(Lane.LINE)
 
 
 def _require(order: Order, status: Status) -> None:

@@ -24,6 +24,8 @@ from shared.domain.order import (
     work_key,
 )
 from shared.domain.order_id import OrderKey
+from shared.domain.taken import Taken
+from shared.domain.trouble import Trouble, TroubleKind
 
 Item = dict[str, Any]
 
@@ -55,7 +57,9 @@ def order_item(order: Order) -> Item:
         "duties": duties_value(order),
         "tickets": list(order.tickets) or None,
         "failures": order.failures or None,
-        "parked": order.parked and [order.parked.at_ms, order.parked.error, order.parked.duty],
+        "parked": order.parked and _parked_value(order.parked),
+        "history": [[entry.at_ms, str(entry.kind), entry.duty, entry.note] for entry in order.history] or None,
+        "taken": order.taken and _taken_value(order.taken),
         "newer": order.newer_order_id,
         "work": work and work_key(work[0], work[1], order.key.order_id),
     }
@@ -87,6 +91,11 @@ def read_order(item: Item) -> Order:
             tickets=tuple(item.get("tickets", ())),
             failures=int(item.get("failures", 0)),
             parked=_read_parked(item.get("parked")),
+            history=tuple(
+                Trouble(int(at_ms), TroubleKind(kind), duty, note)
+                for at_ms, kind, duty, note in item.get("history", ())
+            ),
+            taken=_read_taken(item.get("taken")),
             newer_order_id=item.get("newer"),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -141,5 +150,21 @@ def _read_payment(value: Item, attempt: int) -> Payment:
     )
 
 
+def _parked_value(parked: Parked) -> list[Any]:
+    value: list[Any] = [parked.at_ms, parked.error, parked.duty]
+    return value if parked.taken is None else [*value, _taken_value(parked.taken)]
+
+
 def _read_parked(value: list[Any] | None) -> Parked | None:
-    return None if value is None else Parked(int(value[0]), value[1], value[2])
+    if value is None:
+        return None
+    at_ms, error, duty, *taken = value
+    return Parked(int(at_ms), error, duty, _read_taken(taken[0] if taken else None))
+
+
+def _taken_value(taken: Taken) -> list[Any]:
+    return [taken.op, taken.until_ms, int(taken.done)]
+
+
+def _read_taken(value: list[Any] | None) -> Taken | None:
+    return None if value is None else Taken(value[0], int(value[1]), bool(value[2]))

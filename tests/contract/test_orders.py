@@ -20,6 +20,8 @@ from shared.domain.order import (
     Seats,
     Status,
 )
+from shared.domain.taken import Taken
+from shared.domain.trouble import Trouble, TroubleKind
 from shared.ports import Saved, Store
 from tests.builders import make_order
 from tests.contract.kinds import StoreKind
@@ -44,7 +46,9 @@ def full_order() -> Order:
         duties={Duty.REFUND: 13_000, Duty.FULFIL: 14_000},
         tickets=("T-1", "T-2", "T-3"),
         failures=2,
-        parked=Parked(15_000, "it failed", "refund"),
+        parked=Parked(15_000, "it failed", "refund", Taken("op-7", 16_000)),
+        history=(Trouble(14_000, TroubleKind.FAILED, "refund", "it failed"),),
+        taken=Taken("op-8", 12_000, done=True),
         newer_order_id="2-" + "0" * 32,
     )
 

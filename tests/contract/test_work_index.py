@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain import transitions
+from shared.domain import handing_out, transitions
 from shared.domain.order import Duty, Lane, Reason
+from shared.domain.taken import Stage
 from shared.domain.times import MAX_TIME_MS
 from shared.ports import Store
 from tests.builders import make_order
@@ -79,7 +80,7 @@ def test_finished_work_leaves_the_index(store: Store) -> None:
     store.accept(order)
     store.save(transitions.reject(order, op="op-1", now_ms=3_000, reason=Reason.SOLD_OUT), seen_rev=1)
 
-    assert [all_due(store, 0, lane) for lane in Lane] == [[], [], []]
+    assert [all_due(store, 0, lane) for lane in Lane] == [[]] * len(Lane)
 
 
 def test_a_delayed_order_comes_back_to_its_own_old_place(store: Store) -> None:
@@ -88,7 +89,7 @@ def test_a_delayed_order_comes_back_to_its_own_old_place(store: Store) -> None:
     store.accept(early)
     store.accept(late)
 
-    delayed = transitions.delay(early, {Duty.REJOIN: 9_000}, op="op-1", now_ms=5, failed=True)
+    delayed = transitions.fail(early, {Duty.REJOIN: 9_000}, op="op-1", now_ms=5, error="It broke.")
     store.save(delayed, seen_rev=1)
     assert [found.key.order_id for found in all_due(store, 0, Lane.LINE)] == ["late"]
     assert [found.at_ms for found in all_due(store, 0, Lane.TIMER)] == [9_000]
@@ -105,6 +106,22 @@ def test_a_parked_order_stands_in_its_own_lane(store: Store) -> None:
 
     assert [found.at_ms for found in all_due(store, 0, Lane.PARKED)] == [7_000]
     assert all_due(store, 0, Lane.LINE) == []
+
+
+def test_an_order_in_a_programs_hands_stands_in_a_lane_of_its_own(store: Store) -> None:
+    """Confirmed for fulfilment it waits there from the start, and once taken from the end of its hiding."""
+    order = make_order(4)
+    store.accept(order)
+    held = transitions.hold(order, op="op-1", now_ms=5_000, hold_ends_at_ms=65_000, slices={"floor": 0})
+    store.save(held, seen_rev=1)
+    ready = transitions.confirm(held, held.payment, op="op-2", now_ms=6_000, tickets=("code",), fulfilment=True)
+    store.save(ready, seen_rev=2)
+    assert [found.at_ms for found in all_due(store, 0, Lane.FULFIL)] == [6_000]
+
+    taken = handing_out.take(ready, Stage.FULFILMENT, op="op-3", now_ms=7_000, until_ms=17_000)
+    store.save(taken, seen_rev=3)
+    assert [found.at_ms for found in all_due(store, 0, Lane.FULFIL)] == [17_000]
+    assert all_due(store, 0, Lane.TIMER) == []
 
 
 def test_a_held_order_is_due_at_its_earliest_duty(store: Store) -> None:

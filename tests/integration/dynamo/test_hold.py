@@ -33,7 +33,7 @@ def _batch(op: str, *orders: Order, most: int | None = None) -> HoldBatch:
 
 
 def _delayed(order: Order) -> Order:
-    return transitions.delay(order, {Duty.REJOIN: 9_000}, op="d", now_ms=3_000, failed=True)
+    return transitions.fail(order, {Duty.REJOIN: 9_000}, op="d", now_ms=3_000, error="It broke.")
 
 
 def _parked(order: Order) -> Order:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -136,6 +138,10 @@ def test_q10_a_poison_order_is_parked_and_stops_nobody(make_world: MakeWorld) ->
     assert order.parked is not None
     assert order.parked.error == "ValueError: unheard of"
     assert order.failures == 8
+    assert [str(entry.kind) for entry in order.history] == ["failed"] * 7 + ["parked"]
+    assert {(entry.duty, entry.note) for entry in order.history} == {("pay", "ValueError: unheard of")}
+    delays = [after.at_ms - before.at_ms for before, after in pairwise(order.history)]
+    assert max(delays) <= 1_000 * 2**6 + 2_000
     assert world.seen["failed"] == 7
     assert world.due(Lane.PARKED) == 1
     check_invariants(world)
@@ -156,6 +162,45 @@ def test_a_redriven_order_goes_on_where_it_stood(world: World) -> None:
 
     assert world.status(key) is Status.CONFIRMED
     check_invariants(world)
+
+
+def test_silence_about_one_order_ends_with_a_person(world: World) -> None:
+    """A payment service that never answers about an order has a day; then the order is parked, and a redrive helps."""
+    key = held_order(world)
+    order = world.get(key)
+    day_ago_ms = world.clock.now_ms() - 25 * 3_600_000
+    silent = replace(order.payment, silent_since_ms=day_ago_ms)
+    waiting = transitions.note_payment(order, silent, order.duties, op="silent", now_ms=world.clock.now_ms())
+    world.store.save(waiting, seen_rev=order.rev)
+    world.payments.dead = True
+
+    assert settle(world, key) is Outcome.PARKED
+    parked = world.get(key)
+    assert parked.parked is not None
+    assert "not answered" in parked.parked.error
+
+    world.payments.dead = False
+    redriven = transitions.redrive(parked, op="again", now_ms=world.clock.now_ms(), who="boss")
+    world.store.save(redriven, seen_rev=parked.rev)
+    world.run(2)
+    assert world.status(key) is Status.CONFIRMED
+
+
+def test_few_failures_over_a_day_are_enough(world: World) -> None:
+    """A row of failures that has lasted more than a day is parked before its eighth."""
+    key = held_order(world)
+    order = world.get(key)
+    day_ago_ms = world.clock.now_ms() - 25 * 3_600_000
+    failed = transitions.fail(order, order.duties, op="fail", now_ms=day_ago_ms, error="It broke.")
+    world.store.save(failed, seen_rev=order.rev)
+
+    def before(_: str) -> None:
+        raise ValueError("unheard of")
+
+    world.payments.before = before
+
+    assert settle(world, key) is Outcome.PARKED
+    assert world.get(key).failures == 2
 
 
 def test_refunds_are_paid_up_to_their_total(world: World) -> None:
@@ -198,7 +243,7 @@ def test_a_delayed_order_rejoins_its_old_place(world: World) -> None:
     key = world.order()
     order = world.get(key)
     later_ms = world.clock.now_ms() + 5_000
-    delayed = transitions.delay(order, {Duty.REJOIN: later_ms}, op="wait", now_ms=0, failed=True)
+    delayed = transitions.fail(order, {Duty.REJOIN: later_ms}, op="wait", now_ms=0, error="It broke.")
     world.store.save(delayed, seen_rev=order.rev)
     world.run(3)
     assert world.status(key) is Status.QUEUED

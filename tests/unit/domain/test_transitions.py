@@ -137,7 +137,7 @@ def test_a_parked_order_keeps_status_seats_and_duties_and_comes_back_with_them()
 def test_a_delayed_order_returns_to_its_old_place() -> None:
     """A delay moves an order to the timer lane, and back to the place that its acceptance gave it."""
     order = make_order()
-    away = transitions.delay(order, {Duty.REJOIN: NOW + 10}, op="w", now_ms=NOW, failed=True)
+    away = transitions.fail(order, {Duty.REJOIN: NOW + 10}, op="w", now_ms=NOW, error="It broke.")
     assert away.work == (Lane.TIMER, NOW + 10)
     assert transitions.rejoin(away, op="b", now_ms=NOW + 10).work == order.work
 
