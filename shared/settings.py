@@ -31,13 +31,20 @@ class Settings(BaseModel):
     )
     region: str = Field(default="us-east-1", description="AWS region of the tables.")
     payment_url: str | None = Field(default=None, description="Base address of the payment service; absent: Stripe.")
-    payment_key: SecretStr | None = Field(default=None, description="Secret key for the payment service.")
+    payment_mode: str | None = Field(
+        default=None,
+        pattern=r"^(live|test)$",
+        description="Which webhooks are taken: live or test; absent: those of the payment key's mode.",
+    )
+    payment_key: SecretStr | None = Field(
+        default=None, description="Secret key for the payment service, or the ARN of the secret that holds it."
+    )
     payment_timeout_s: float = Field(
         default=10, gt=0, le=80, description="Longest wait for one answer of it, in seconds."
     )
-    tag_secret: SecretStr | None = Field(default=None, description="Key of the tag on our payment intents.")
+    tag_secret: SecretStr | None = Field(default=None, description="Key of the tag on our payment intents, or its ARN.")
     webhook_secrets: tuple[SecretStr, ...] = Field(
-        default=(), description="Webhook secrets, comma separated; several while rotating."
+        default=(), description="Webhook secrets, comma separated, several while rotating; or their ARN."
     )
     token_issuer: str = Field(default="https://onsale.local/", description="Issuer that bearer tokens must name.")
     token_audience: str = Field(default="onsale", description="Audience that bearer tokens must name.")

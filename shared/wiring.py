@@ -5,6 +5,7 @@ from __future__ import annotations
 from shared.metering.watch import Watch
 from shared.ports import Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
 from shared.retry import Retrier, RetryPolicy
+from shared.secrets import with_secrets
 from shared.settings import Settings
 from shared.stores.retrying import RetryingStore
 from shared.system import sleep_s
@@ -35,6 +36,7 @@ def open_bare_store(settings: Settings, clock: Clock, *, watch: Watch | None = N
             region=settings.region,
             endpoint_url=settings.dynamodb_url,
             note=watch.ledger.note if watch is not None else None,
+            clock=clock,
         )
     from shared.stores.sqlite import SqliteStore  # noqa: PLC0415
 
@@ -46,14 +48,14 @@ def open_gateway(settings: Settings, clock: Clock) -> PaymentGateway:
     # The door never pays: only workers load the payment library.
     from shared.payments.connect import connect_gateway  # noqa: PLC0415
 
-    return connect_gateway(settings, clock)
+    return connect_gateway(with_secrets(settings), clock)
 
 
 def open_notices(settings: Settings) -> NoticeReader:
     """Return the reader of the payment service's webhooks; Invalid naming the variable that is missing."""
     from shared.payments.connect import connect_webhooks  # noqa: PLC0415 - as above
 
-    return connect_webhooks(settings)
+    return connect_webhooks(with_secrets(settings))
 
 
 def open_stats(settings: Settings, clock: Clock, *, watch: Watch | None = None) -> StatsStore:

@@ -11,6 +11,7 @@ from shared.stores.wire import Item, from_wire, to_wire
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shared.ports import Clock
     from shared.stores.dynamo.client import Calls
     from shared.stores.dynamo.expressions import Body
     from shared.stores.dynamo.tables import Tables
@@ -20,11 +21,12 @@ MAX_ROUNDS = 3
 
 
 class Base:
-    """Holds the calls and the table names."""
+    """Holds the calls, the table names, and the clock by which heartbeats are forgotten."""
 
-    def __init__(self, calls: Calls, tables: Tables) -> None:
+    def __init__(self, calls: Calls, tables: Tables, clock: Clock) -> None:
         self._calls = calls
         self._tables = tables
+        self._clock = clock
 
     def _read_all(self, table: str, keys: Sequence[Item]) -> list[Item]:
         """Read many items consistently, in any order; those that are not there are absent."""

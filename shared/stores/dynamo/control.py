@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shared.ports import AuditEntry, Member, Notice, SaleView
 
 _ABSENT = "attribute_not_exists(#pk)"
+KEEP_MEMBER_S = 86_400
 
 
 class Control(Base):
@@ -88,7 +89,9 @@ class Control(Base):
             return
 
     def beat(self, member: Member) -> None:
-        self._calls.write("put_item", put(self._tables.control, member_item(member)))
+        # Whoever left without a word is forgotten by the table's time to live; nobody's liveness depends on it.
+        item = {**member_item(member), "expires_at": self._clock.now_ms() // 1000 + KEEP_MEMBER_S}
+        self._calls.write("put_item", put(self._tables.control, item))
 
     def leave(self, member: Member) -> None:
         key = {"pk": MEMBERS, "sk": member.name}

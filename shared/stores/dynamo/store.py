@@ -9,19 +9,27 @@ from shared.stores.dynamo.control import Control
 from shared.stores.dynamo.inventory import Inventory
 from shared.stores.dynamo.orders import Orders
 from shared.stores.dynamo.tables import Tables
+from shared.system import SystemClock
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
+
+    from shared.ports import Clock
 
 
 class DynamoStore(Orders, Inventory, Control):
     """Implements `Store` over three tables."""
 
     def __init__(
-        self, client: DynamoDBClient, tables: Tables, observer: Observer | None = None, note: Noter | None = None
+        self,
+        client: DynamoDBClient,
+        tables: Tables,
+        observer: Observer | None = None,
+        note: Noter | None = None,
+        clock: Clock | None = None,
     ) -> None:
         """Take an open client; `observer` is told the capacity units of every call, `note` how each ended."""
-        super().__init__(Calls(client, observer, note), tables)
+        super().__init__(Calls(client, observer, note), tables, clock or SystemClock())
 
     def close(self) -> None:
         self._calls.close()
@@ -34,6 +42,7 @@ def open_store(
     endpoint_url: str | None = None,
     observer: Observer | None = None,
     note: Noter | None = None,
+    clock: Clock | None = None,
 ) -> DynamoStore:
     """Open the store over tables that exist: those of AWS, or of the server at `endpoint_url`."""
-    return DynamoStore(connect(region, endpoint_url), Tables(prefix), observer, note)
+    return DynamoStore(connect(region, endpoint_url), Tables(prefix), observer, note, clock)
