@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consumers.stream.batch import read_batch
 from consumers.stream.handler import handler
 from consumers.stream.mark_bots import handler as mark_handler
 from infra.local.parts import open_change_log
@@ -55,9 +54,9 @@ class Lane:
 class Pump:
     """Moves records from a change log to a handler, at least once each, in order within a stream shard.
 
-    `cursors` and `failed` are files: where each stream shard has come to, and the records that were given up. Only
-    what cannot be read, or what the handler breaks on, is ever given up: when good records are handed back, what the
-    handler writes to is unavailable, and the pump waits for it however long that takes.
+    `cursors` and `failed` are files: where each stream shard has come to, and the records that were given up. A record
+    is given up only when the one behind it passes; while everything fails, what the handler writes to is unavailable,
+    and the pump waits for it however long that takes.
     """
 
     def __init__(
@@ -152,18 +151,6 @@ def _lowest(records: list[StreamRecord], failures: list[str | None]) -> int:
         return len(records)
     numbers = [record.get("dynamodb", {}).get("SequenceNumber") for record in records]
     return min(numbers.index(failure) if failure in numbers else 0 for failure in failures)
-
-
-def _named(records: list[StreamRecord], failures: list[str | None]) -> list[StreamRecord]:
-    """Return the records that were named as failed."""
-    named = set(failures)
-    return [record for record in records if record.get("dynamodb", {}).get("SequenceNumber") in named]
-
-
-def _unreadable(record: StreamRecord) -> bool:
-    """Say whether a record can never be handled, however often it comes."""
-    batch = read_batch([record])
-    return bool(batch.unreadable or batch.nameless)
 
 
 def _say(sentence: str) -> None:
