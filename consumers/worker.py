@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from consumers.allocation.allocate import Allocation
+from consumers.breaker import Breaker, GuardedGateway
 from consumers.crew import Crew
 from consumers.membership import HEARTBEAT_S, Membership
 from consumers.pace import REST_S, jittered
@@ -51,6 +52,8 @@ class Worker:
 
     def __post_init__(self) -> None:
         """Join nobody yet."""
+        breaker = Breaker(self.tools.clock, self.tools.ids)
+        self.tools = replace(self.tools, gateway=GuardedGateway(self.tools.gateway, breaker))
         incarnation = self.tools.ids.random_bytes(8).hex()
         membership = Membership(self.tools.store, self.tools.clock, self.name, incarnation, self.heartbeat_s)
         self.roster = Roster(self.tools, membership)

@@ -1,0 +1,1 @@
+"""Our orders against the payment service's books, both ways."""
