@@ -60,6 +60,12 @@ class KeyReused(Invalid):
     code = "idempotency-key-reused"
 
 
+class TooFast(Unavailable):
+    """You are ordering faster than people do; repeat the same request after the time named."""
+
+    code = "too-many-orders"
+
+
 class OverBudget(Unavailable):
     """More orders come in than the sale takes per second; repeat the same request after the time named."""
 

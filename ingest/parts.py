@@ -9,12 +9,16 @@ from typing import Protocol
 from aws_lambda_powertools import Logger
 
 from ingest.admission import Admission
+from ingest.buyer_guard import BuyerGuard
 from ingest.health import Health
+from ingest.insight import Insight
+from ingest.marked_buyers import MarkedBuyers, nobody
 from ingest.notice_counts import NoticeCounts
 from ingest.poll_pace import READS_PER_S
 from ingest.sale_cache import SaleCache
 from shared.domain.errors import Unavailable
 from shared.domain.money import Money
+from shared.metering.watch import Watch
 from shared.ports import Clock, Ids, NoticeReader, Store
 
 
@@ -46,6 +50,8 @@ class Parts:
     check_chargeable: ChargeCheck
     logger: Logger
     reads_per_s: float
+    guard: BuyerGuard
+    insight: Insight
     notices: NoticeCounts = field(default_factory=NoticeCounts)
     open_notices: Callable[[], NoticeReader] = _no_webhooks
 
@@ -74,4 +80,6 @@ def make_parts(
         check_chargeable=check_chargeable,
         logger=logger,
         reads_per_s=reads_per_s,
+        guard=BuyerGuard(clock, ids, MarkedBuyers(nobody, clock)),
+        insight=Insight(Watch(clock)),
     )

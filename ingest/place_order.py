@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ingest.errors import KeyReused
-from ingest.idempotency_key import HEADER
+from ingest.first_attempt import address_of, find_older, first_attempt, follow, same_wish
 from ingest.order_rules import Basket, OrderWish, fill_basket, refuse_if_sold_out
 from ingest.parts import Parts
-from shared.domain.errors import AnswerLost, Refused
+from shared.domain.errors import AnswerLost, Moved, Refused
 from shared.domain.order import Order, Payment
-from shared.domain.order_id import ID_BYTES, OrderKey, order_digest, order_key
-from shared.domain.sale import Sale
-from shared.ports import Accepted, Ids, SaleView
-
-# Part of what an order id is a hash of: a key used on another route names something else.
-ROUTE = "POST /v1/events/{event_id}/orders"
+from shared.ports import Accepted, SaleView
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +24,26 @@ class Placed:
 def place_order(parts: Parts, wish: OrderWish) -> Placed:
     """Store the order of a wish, or return the one that its idempotency key already named.
 
-    Raises NotFound, Conflicting and Invalid by the rules of the sale, KeyReused, OverBudget, Unavailable.
+    Raises NotFound, Conflicting and Invalid by the rules of the sale, KeyReused, TooFast, OverBudget, Unavailable.
     """
     view = parts.sales.get(wish.event_id)
-    key = _key_of(view.sale, wish, parts.ids)
     now_ms = parts.clock.now_ms()
     try:
         basket = _check(view, wish, now_ms)
     except Refused:
         # The first attempt of this key may have been taken when the rules were still others.
-        earlier = _earlier(parts, wish, key)
+        earlier = first_attempt(parts, view.sale, wish)
         if earlier is None:
             raise
         return Placed(earlier, created=False, view=view)
+    parts.guard.admit(wish.buyer_id)
     parts.admission.admit(view.sale)
+    address = address_of(view.sale, wish, parts.ids)
+    older = find_older(parts, wish, address)
+    if older is not None:
+        return Placed(older, created=False, view=view)
     order = Order(
-        key=key,
+        key=address.home,
         buyer_id=wish.buyer_id,
         lines=basket.lines,
         demand=basket.demand,
@@ -55,9 +53,13 @@ def place_order(parts: Parts, wish: OrderWish) -> Placed:
         holder=wish.holder,
         op=parts.ids.op_id(),
         payment=Payment(method=wish.payment_method),
+        older_homes=address.older,
     )
-    accepted = _accept(parts, order)
-    return Placed(_same_wish(accepted.order, wish), accepted.created, view)
+    try:
+        accepted = _accept(parts, order)
+    except Moved as moved:
+        return Placed(follow(parts, wish, moved.order_id), created=False, view=view)
+    return Placed(same_wish(parts, accepted.order, wish), accepted.created, view)
 
 
 def _check(view: SaleView, wish: OrderWish, now_ms: int) -> Basket:
@@ -74,30 +76,3 @@ def _accept(parts: Parts, order: Order) -> Accepted:
         # The same write again finds its own work. It matters most without a key: the buyer's own repeat would be
         # another order.
         return parts.store.accept(order)
-
-
-def _earlier(parts: Parts, wish: OrderWish, key: OrderKey) -> Order | None:
-    if wish.idempotency_key is None:
-        return None
-    order = parts.store.get_order(key)
-    return None if order is None else _same_wish(order, wish)
-
-
-def _same_wish(order: Order, wish: OrderWish) -> Order:
-    if order.fingerprint != wish.fingerprint:
-        raise KeyReused(field=HEADER)
-    return order
-
-
-def _key_of(sale: Sale, wish: OrderWish, ids: Ids) -> OrderKey:
-    if wish.idempotency_key is None:
-        digest = ids.random_bytes(ID_BYTES)
-    else:
-        digest = order_digest(
-            sale.salt,
-            route=ROUTE,
-            event_id=wish.event_id,
-            buyer_id=wish.buyer_id,
-            idempotency_key=wish.idempotency_key,
-        )
-    return order_key(wish.event_id, digest, sale.shard_counts, sale.map_version)

@@ -14,7 +14,15 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
-from ingest.errors import Malformed, MethodNotAllowed, NotAllowed, NotAuthenticated, TooLarge, UnsupportedBody
+from ingest.errors import (
+    Malformed,
+    MethodNotAllowed,
+    NotAllowed,
+    NotAuthenticated,
+    TooFast,
+    TooLarge,
+    UnsupportedBody,
+)
 from shared.domain.errors import Conflicting, Invalid, NotFound, OnsaleError, Refused, Unavailable
 from shared.ports import Ids
 
@@ -35,6 +43,7 @@ _CODES: Mapping[type[OnsaleError], HTTPStatus] = {
     UnsupportedBody: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     Invalid: HTTPStatus.UNPROCESSABLE_ENTITY,
     Refused: HTTPStatus.UNPROCESSABLE_ENTITY,
+    TooFast: HTTPStatus.TOO_MANY_REQUESTS,
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 

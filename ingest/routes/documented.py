@@ -20,6 +20,7 @@ _WHEN = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not sent as JSON.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "The body breaks a rule where `field` says, or the key was used for another body.",
+    HTTPStatus.TOO_MANY_REQUESTS: "This buyer orders too fast; repeat after `Retry-After`.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Too many at once, or the store is silent; repeat after `Retry-After`.",
 }
 _WITH_BODY = (

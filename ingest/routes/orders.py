@@ -42,6 +42,7 @@ def register(app: Resolver, parts: Parts) -> None:
             {202: (OrderAnswer, "The order is stored and in line.")},
             HTTPStatus.NOT_FOUND,
             HTTPStatus.CONFLICT,
+            HTTPStatus.TOO_MANY_REQUESTS,
             body=True,
             headers={"Location": "Where to read the order."},
         ),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from aws_lambda_powertools import Logger
 
+from ingest.buyer_guard import BuyerGuard, Pace
 from ingest.door import Door
 from ingest.handler import build_app
+from ingest.marked_buyers import MarkedBuyers, nobody
 from ingest.parts import Parts, make_parts
 from shared.payments.charges import check_chargeable
 from shared.ports import Store
@@ -51,9 +54,12 @@ def parts_over(clock: FakeClock, logs: io.StringIO, request: pytest.FixtureReque
 
     def make(store: Store, *, processes: int = 1, seed: int = 0) -> Parts:
         logger = Logger(service=f"{request.node.name}-{seed}", level="DEBUG", stream=logs)
-        return make_parts(
+        parts = make_parts(
             store, clock, SeededIds(seed), processes=processes, check_chargeable=check_chargeable, logger=logger
         )
+        # In a time that stands still everybody is too fast; the guard has tests of its own.
+        anybody = BuyerGuard(clock, parts.ids, MarkedBuyers(nobody, clock), ordinary=Pace(burst=10_000, per_s=10_000))
+        return replace(parts, guard=anybody)
 
     return make
 

@@ -1,0 +1,37 @@
+"""What a process of the door knows beyond its store: what it counted, what others counted, the statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from shared.domain.errors import Unavailable
+from shared.metering.snapshot import Snapshot, snapshot_of
+from shared.metering.watch import Watch
+from shared.ports import StatsStore
+
+
+def _no_statistics() -> StatsStore:
+    raise Unavailable("No statistics are kept here.")
+
+
+def _nothing() -> None:
+    """Send nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """`watch` is this process's own; `open_stats` is called when statistics are first asked for.
+
+    `others` returns what the other processes of this machine last wrote down; on Lambda there are none to be seen,
+    and CloudWatch has the sums. `send` sends this process's metrics on.
+    """
+
+    watch: Watch
+    others: Callable[[], Sequence[Snapshot]] = field(default=tuple)
+    open_stats: Callable[[], StatsStore] = _no_statistics
+    send: Callable[[], None] = _nothing
+
+    def snapshots(self, now_ms: int) -> list[Snapshot]:
+        """Return this process's counts and the others'."""
+        return [snapshot_of("API", self.watch, now_ms), *self.others()]
