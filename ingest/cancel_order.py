@@ -6,7 +6,7 @@ from ingest.parts import Parts
 from ingest.read_order import find_order
 from shared.domain.errors import AnswerLost, Conflicting, Contended, NotFound
 from shared.domain.order import Duty, Order, Status
-from shared.domain.transitions import ask_to_cancel, cancel_queued
+from shared.domain.transitions import ask_to_cancel, cancel_queued, supersede
 from shared.ports import SaleView, Saved
 
 # Each further try means that a worker changed the order between our read and our write.
@@ -27,6 +27,9 @@ def cancel_order(parts: Parts, event_id: str, order_id: str, buyer_id: str) -> t
         if wanted is None:
             return order, view
         saved = _save(parts, wanted, seen_rev=order.rev)
+        if saved.superseded_by is not None:
+            order, view = _instead(parts, order, saved.superseded_by)
+            continue
         if saved.order is None:
             raise NotFound("No order has this id.")
         order = saved.order
@@ -45,6 +48,13 @@ def _next(parts: Parts, order: Order) -> Order | None:
     if order.status is Status.HELD:
         return ask_to_cancel(order, op=op, now_ms=now_ms)
     raise Conflicting(f"The order is {order.status} and cannot be cancelled.", code=f"order-{order.status}")
+
+
+def _instead(parts: Parts, order: Order, other_id: str) -> tuple[Order, SaleView]:
+    """Go on with the order that stands for the key: it was taken under an older version of the shard map."""
+    superseded = supersede(order, op=parts.ids.op_id(), now_ms=parts.clock.now_ms(), order_id=other_id)
+    _save(parts, superseded, seen_rev=order.rev)
+    return find_order(parts, order.key.event_id, other_id)
 
 
 def _save(parts: Parts, order: Order, *, seen_rev: int) -> Saved:

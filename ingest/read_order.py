@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ingest.identity import STAFF_READ, Identity
 from ingest.parts import Parts
-from shared.domain.errors import NotFound
+from shared.domain.errors import Moved, NotFound
 from shared.domain.order import Order, Status
-from shared.domain.order_id import locate_order
+from shared.domain.order_id import MAX_MAP_VERSION, locate_order, parse_order_id
 from shared.ports import SaleView
 
-# A superseded order points to the newer copy; a map has at most two older versions, so no chain is longer.
-MAX_STEPS = 3
+# An order stands under one version of the shard map at a time; each step leads to another one.
+MAX_STEPS = MAX_MAP_VERSION + 1
 _NO_ORDER = "No order has this id."
 
 
@@ -23,14 +23,29 @@ def read_order(parts: Parts, event_id: str, order_id: str, identity: Identity) -
 
 
 def find_order(parts: Parts, event_id: str, order_id: str) -> tuple[Order, SaleView]:
-    """Read an order, or the newer one that took its place; NotFound when there is none."""
+    """Read an order, or the one that stands for its key instead; NotFound when there is none.
+
+    An id of a map version that this process has not heard of makes it read the sale anew.
+    """
     view = parts.sales.get(event_id)
     wanted = order_id
     for _ in range(MAX_STEPS):
-        order = parts.store.get_order(locate_order(event_id, wanted, view.sale.shard_counts))
+        view = _knowing(parts, view, wanted)
+        try:
+            order = parts.store.get_order(locate_order(event_id, wanted, view.sale.shard_counts))
+        except Moved as moved:
+            wanted = moved.order_id
+            continue
         if order is None:
             raise NotFound(_NO_ORDER)
-        if order.status is not Status.SUPERSEDED or order.newer_order_id is None:
+        if order.status is not Status.SUPERSEDED or order.superseded_by is None:
             return order, view
-        wanted = order.newer_order_id
+        wanted = order.superseded_by
     raise NotFound(_NO_ORDER)
+
+
+def _knowing(parts: Parts, view: SaleView, order_id: str) -> SaleView:
+    version, _ = parse_order_id(order_id)
+    if view.sale.map_version < version <= MAX_MAP_VERSION:
+        return parts.sales.renew(view.sale.event_id)
+    return view

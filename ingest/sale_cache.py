@@ -16,6 +16,8 @@ STALE_S = 60.0
 # A view younger than this is served while another request reads; an older one is waited for, unless the store is
 # known to be silent. It bounds how long after a pause a process that was idle may still take an order.
 GRACE_S = 3.0
+# A sale is read for requests that name something new at most this often.
+RENEW_S = 0.1
 MAX_SALES = 1024
 MAX_MISSING = 4096
 _NEVER = float("-inf")
@@ -66,6 +68,24 @@ class SaleCache:
             raise Unavailable(retry_after_s=TTL_S)
         return view
 
+    def renew(self, event_id: str) -> SaleView:
+        """Return the sale as read after this call began, for a request that names what the cached one does not know.
+
+        Unavailable when the store does not answer, or when so many ask that somebody else read it just before.
+        """
+        if not is_name(event_id):
+            raise NotFound(_NO_EVENT)
+        entry = self._entry(event_id)
+        asked_at_s = self._clock.monotonic_s()
+        with entry.lock:
+            if entry.read_at_s < asked_at_s - RENEW_S and not entry.missing:
+                self._read(event_id, entry, asked_at_s)
+        if entry.missing:
+            raise NotFound(_NO_EVENT)
+        if entry.view is None or entry.read_at_s < asked_at_s:
+            raise Unavailable(retry_after_s=TTL_S)
+        return entry.view
+
     def forget(self, event_id: str) -> None:
         """Read the sale anew when it is next asked for, because this process changed it."""
         with self._lock:
@@ -89,8 +109,10 @@ class SaleCache:
 
     def _refresh(self, event_id: str, entry: _Entry) -> None:
         now_s = self._clock.monotonic_s()
-        if not self._due(entry, now_s):
-            return
+        if self._due(entry, now_s):
+            self._read(event_id, entry, now_s)
+
+    def _read(self, event_id: str, entry: _Entry, now_s: float) -> None:
         entry.tried_at_s = now_s
         try:
             entry.view = self._store.get_sale(event_id)

@@ -10,7 +10,7 @@ _STATUS = {
     Status.CANCELLED: "The order was cancelled.",
     Status.REFUNDED: "The order was paid back.",
     Status.REJECTED: "The order could not be served.",
-    Status.SUPERSEDED: "A newer copy of this order counts.",
+    Status.SUPERSEDED: "Another copy of this order counts.",
     Status.QUEUED: "Your order is in line.",
 }
 _REASON = {

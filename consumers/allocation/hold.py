@@ -7,9 +7,11 @@ buyer's limit by the store's own verdict, an unreadable order and a throttled sh
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from consumers.allocation.stock import Holdings
+from consumers.allocation.supersede import supersede
 from consumers.tools import Tools
 from shared.domain.errors import Broken, Throttled
 from shared.domain.order import WorkHint
@@ -31,6 +33,20 @@ def batch_limit(sale: Sale, size: int) -> int:
     return max(1, min(size, MAX_BATCH, actions // (1 if sale.max_per_buyer is None else 2)))
 
 
+def transactions(sale: Sale, orders: Orders) -> Iterator[Orders]:
+    """Cut a batch where it has more actions than a transaction takes: each older home of a moved order is one more."""
+    part: list[WorkHint] = []
+    room = most = MAX_ACTIONS - len(sale.pools)
+    for hint in orders:
+        actions = (1 if sale.max_per_buyer is None else 2) + len(hint.older_homes)
+        if actions > room:
+            yield tuple(part)
+            part, room = [], most
+        part.append(hint)
+        room -= actions
+    yield tuple(part)
+
+
 @dataclass(slots=True)
 class Holding:
     """One pass's holding, and what became of the orders.
@@ -49,6 +65,10 @@ class Holding:
 
     def hold(self, orders: Orders) -> None:
         """Hold these orders, but those that are in the way. Throttled when that is no single shard's trouble."""
+        for part in transactions(self.sale, orders):
+            self._hold(part)
+
+    def _hold(self, orders: Orders) -> None:
         for _ in range(MAX_TRIES):
             if not orders or self.short:
                 return
@@ -78,9 +98,12 @@ class Holding:
         if outcome.held:
             self.held += [hint.key for hint in orders]
             return ()
-        self.gone += [hint.key for hint in orders if hint.key in outcome.gone]
+        for key, other in outcome.superseded.items():
+            supersede(self.tools, key, other)
+        gone = outcome.gone | outcome.superseded.keys()
+        self.gone += [hint.key for hint in orders if hint.key in gone]
         self.short = bool(outcome.short)
-        rest = [hint for hint in orders if hint.key not in outcome.gone and hint.buyer_id not in outcome.over_limit]
+        rest = [hint for hint in orders if hint.key not in gone and hint.buyer_id not in outcome.over_limit]
         return tuple(rest) if len(rest) < len(orders) else ()
 
     def _find_poison(self, orders: Orders) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from consumers.allocation.supersede import supersede
 from consumers.tools import Tools
 from shared.domain import transitions
 from shared.domain.allocator import Rejection
@@ -64,4 +65,6 @@ def _reject(tools: Tools, rejection: Rejection) -> None:
     if order is None or order.status is not Status.QUEUED or order.parked is not None:
         return
     rejected = transitions.reject(order, op=tools.ids.op_id(), now_ms=tools.clock.now_ms(), reason=rejection.reason)
-    tools.store.save(rejected, seen_rev=order.rev)
+    saved = tools.store.save(rejected, seen_rev=order.rev)
+    if saved.superseded_by is not None:
+        supersede(tools, key, saved.superseded_by)

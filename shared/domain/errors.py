@@ -5,6 +5,7 @@
     OnsaleError
     ├── Refused               tell the buyer or the member of staff; asking again changes nothing
     │   ├── NotFound
+    │   │   └── Moved         a tombstone stands here; look at the address it names
     │   ├── Conflicting       the state of the thing forbids it (HTTP 409)
     │   ├── Invalid           the request breaks a rule (HTTP 422)
     │   └── Declined          the payment service refused the card
@@ -47,6 +48,17 @@ class NotFound(Refused):
     """There is no such thing here; check the identifier."""
 
     code = "not-found"
+
+
+class Moved(NotFound):
+    """Nothing may be stored here any more; look at the newer address that the order of this key lives at."""
+
+    code = "moved"
+
+    def __init__(self, order_id: str) -> None:
+        """Carry the id of the order that closed this address."""
+        super().__init__()
+        self.order_id = order_id
 
 
 class Conflicting(Refused):

@@ -178,6 +178,9 @@ class Order:
 
     What the buyer sent never changes: everything down to `holder`. `rev` counts the writes; `op` names the operation
     that made the last one, so that a writer whose answer was lost knows its own work. `taken` is about fulfilment.
+    `older_homes` are the addresses that older versions of the shard map give this key, until the order leaves the line;
+    none for orders without a key, and for those that the map's growth did not move. `superseded_by` names the order
+    that stands for the key instead of this one.
     """
 
     key: OrderKey
@@ -203,7 +206,16 @@ class Order:
     parked: Parked | None = None
     history: tuple[Trouble, ...] = ()
     taken: Taken | None = None
-    newer_order_id: str | None = None
+    superseded_by: str | None = None
+    older_homes: tuple[OrderKey, ...] = ()
+
+    @property
+    def tombstones(self) -> tuple[OrderKey, ...]:
+        """The addresses to be closed in the write that stores this: whatever ends a moved order's waiting closes them.
+
+        A superseded order closes nothing: another one stands for its key.
+        """
+        return () if self.status in {Status.QUEUED, Status.SUPERSEDED} else self.older_homes
 
     @property
     def quantity(self) -> int:
@@ -265,6 +277,7 @@ class WorkHint:
     buyer_id: str
     demand: tuple[Demand, ...]
     accepted_at_ms: int
+    older_homes: tuple[OrderKey, ...] = ()
 
     @property
     def place(self) -> tuple[int, str]:
@@ -277,4 +290,4 @@ def hint_of(order: Order) -> WorkHint | None:
     work = order.work
     if work is None:
         return None
-    return WorkHint(order.key, work[0], work[1], order.buyer_id, order.demand, order.accepted_at_ms)
+    return WorkHint(order.key, work[0], work[1], order.buyer_id, order.demand, order.accepted_at_ms, order.older_homes)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # 128 bits: no collision in a lifetime of sales, and short enough to read out on the phone.
 ID_BYTES = 16
-MAX_MAP_VERSION = 999
+# A shard map grows at most twice: keys are honoured for the whole life of a sale, so no version is ever dropped, and
+# each older one costs a moved order a read on the way in and a tombstone on the way out of the line.
+MAX_MAP_VERSION = 3
 _PATTERN = re.compile(r"\A([1-9][0-9]{0,2})-([0-9a-f]{32})\Z")
 
 
@@ -62,6 +64,25 @@ def order_key(event_id: str, digest: bytes, shard_counts: Sequence[int], version
     """
     shard = int.from_bytes(digest, "big") % shard_counts[version - 1]
     return OrderKey(event_id, shard, f"{version}-{digest.hex()}")
+
+
+def home_of(event_id: str, digest: bytes, shard_counts: Sequence[int]) -> OrderKey:
+    """Place a digest under the newest version of the map.
+
+    Where the last changes of the map did not move it, it keeps the address of the oldest version that gave it one.
+    """
+    shards = [int.from_bytes(digest, "big") % count for count in shard_counts]
+    version = len(shards)
+    while version > 1 and shards[version - 2] == shards[-1]:
+        version -= 1
+    return order_key(event_id, digest, shard_counts, version)
+
+
+def older_homes(event_id: str, digest: bytes, shard_counts: Sequence[int]) -> tuple[OrderKey, ...]:
+    """Return the other addresses at which a process with an older map would place the digest, newest first."""
+    home = home_of(event_id, digest, shard_counts)
+    homes = [home_of(event_id, digest, shard_counts[:version]) for version in range(len(shard_counts) - 1, 0, -1)]
+    return tuple(dict.fromkeys(key for key in homes if key != home))
 
 
 def locate_order(event_id: str, order_id: str, shard_counts: Sequence[int]) -> OrderKey:

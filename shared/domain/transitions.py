@@ -63,6 +63,14 @@ def cancel_queued(order: Order, *, op: str, now_ms: int) -> Order:
     return _next(order, op, now_ms, status=Status.CANCELLED, reason=Reason.BUYER_CANCELLED, duties={}, parked=None)
 
 
+def supersede(order: Order, *, op: str, now_ms: int, order_id: str) -> Order:
+    """End a queued order because another one, `order_id`, stands for its idempotency key."""
+    _require(order, Status.QUEUED)
+    return _next(
+        order, op, now_ms, status=Status.SUPERSEDED, superseded_by=order_id, duties={}, parked=None, older_homes=()
+    )
+
+
 def ask_to_cancel(order: Order, *, op: str, now_ms: int) -> Order:
     """Store the buyer's wish on a held order; a worker closes the intent before it gives the seats back."""
     _require(order, Status.HELD)

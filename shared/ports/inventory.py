@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ class HoldBatch:
     """One allocating transaction: every order moves queued → held, its slices go down by the batch's sums.
 
     `slices` names the slice of each pool that is drawn on. With `max_per_buyer` each buyer's counter rises by the
-    order's quantity, on condition that the limit holds; a batch then has at most one order per buyer.
+    order's quantity, on condition that the limit holds; a batch then has at most one order per buyer. Each order's
+    older homes are closed by tombstones, on condition that nothing stands there.
     """
 
     event_id: str
@@ -37,13 +38,15 @@ class HoldOutcome:
     """What became of a batch, all or nothing.
 
     When `held` is False the other fields say why: `gone` orders are no longer queued, `short` pools have too few
-    unsold seats in the slice, `over_limit` buyers would exceed their limit.
+    unsold seats in the slice, `over_limit` buyers would exceed their limit, for `superseded` orders another one stands,
+    whose id it is.
     """
 
     held: bool
     gone: frozenset[OrderKey] = frozenset()
     short: frozenset[str] = frozenset()
     over_limit: frozenset[str] = frozenset()
+    superseded: Mapping[OrderKey, str] = field(default_factory=dict)
 
 
 class InventoryStore(Protocol):

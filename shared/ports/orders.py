@@ -22,11 +22,14 @@ class Accepted:
 class Saved:
     """The answer to `save` and `release`: the order as stored now.
 
-    `done` is False when another writer was first; `order` is then the other's version (None if nothing is stored).
+    `done` is False when another writer was first; `order` is then the other's version (None if nothing is stored). When
+    the order was to leave the line and another one stands for its key, nothing was written: `superseded_by` is the
+    other's id, and `order` is None.
     """
 
     order: Order | None
     done: bool
+    superseded_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,22 @@ class OrderStore(Protocol):
     """The durable buffer: one item per order, and the sparse index of what is still to do."""
 
     def accept(self, order: Order) -> Accepted:
-        """Store a new order in one conditional write, or return the one that already stands under its key."""
+        """Store a new order in one conditional write, or return the one that already stands under its key.
+
+        Moved when a tombstone stands there.
+        """
         ...
 
     def get_order(self, key: OrderKey) -> Order | None:
-        """Read one order, consistently."""
+        """Read one order, consistently; Moved when a tombstone stands there."""
         ...
 
     def save(self, order: Order, *, seen_rev: int) -> Saved:
         """Replace an order on condition that its stored `rev` is still `seen_rev`.
 
-        A stored order whose `op` is `order.op` counts as done: it is this writer's own work.
+        A stored order whose `op` is `order.op` counts as done: it is this writer's own work. An order that leaves the
+        line (`order.tombstones`) is stored together with a tombstone at each of its older homes, on condition that
+        nothing stands there.
         """
         ...
 
@@ -70,7 +78,10 @@ class OrderStore(Protocol):
         ...
 
     def list_orders(self, event_id: str, shard: int, *, limit: int, cursor: str | None = None) -> OrderPage:
-        """Page through all orders of one shard, consistently. For verification and export, never for the sale."""
+        """Page through all orders of one shard, consistently; tombstones are none.
+
+        For verification and export, never for the sale.
+        """
         ...
 
     def depth(self, event_id: str, shard: int, lane: Lane, *, most: int) -> int:

@@ -6,9 +6,10 @@ below 1 KiB, the size that one write unit pays for.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from shared.domain.errors import Broken
+from shared.domain.errors import Broken, Moved
 from shared.domain.money import Money
 from shared.domain.order import (
     Demand,
@@ -23,11 +24,13 @@ from shared.domain.order import (
     Status,
     work_key,
 )
-from shared.domain.order_id import OrderKey
+from shared.domain.order_id import OrderKey, parse_order_id
 from shared.domain.taken import Taken
 from shared.domain.trouble import Trouble, TroubleKind
 
 Item = dict[str, Any]
+
+_MOVED_TO = "moved_to"
 
 
 def order_item(order: Order) -> Item:
@@ -60,14 +63,17 @@ def order_item(order: Order) -> Item:
         "parked": order.parked and _parked_value(order.parked),
         "history": [[entry.at_ms, str(entry.kind), entry.duty, entry.note] for entry in order.history] or None,
         "taken": order.taken and _taken_value(order.taken),
-        "newer": order.newer_order_id,
+        "superseded_by": order.superseded_by,
+        "older": _homes_value(order) or None,
         "work": work and work_key(work[0], work[1], order.key.order_id),
     }
     return {name: value for name, value in item.items() if value is not None}
 
 
 def read_order(item: Item) -> Order:
-    """Read an item back; Broken when it is not an order."""
+    """Read an item back; Moved when it is a tombstone, Broken when it is neither."""
+    if is_tombstone(item):
+        raise Moved(item[_MOVED_TO])
     try:
         event_id, shard = item["pk"].rsplit("#", 1)
         return Order(
@@ -96,10 +102,45 @@ def read_order(item: Item) -> Order:
                 for at_ms, kind, duty, note in item.get("history", ())
             ),
             taken=_read_taken(item.get("taken")),
-            newer_order_id=item.get("newer"),
+            superseded_by=item.get("superseded_by"),
+            older_homes=read_homes(event_id, item),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise Broken(f"The stored item {item.get('pk')!r} / {item.get('sk')!r} is not an order: {error!r}.") from error
+
+
+def tombstone_item(home: OrderKey, order_id: str) -> Item:
+    """Write what closes an address for good: no status and no work, only where to look instead."""
+    return {"pk": home.partition, "sk": home.order_id, _MOVED_TO: order_id}
+
+
+def is_tombstone(item: Item) -> bool:
+    """Say whether the item closes an address."""
+    return _MOVED_TO in item
+
+
+def standing_for(item: Item) -> str:
+    """Return the id of the order that an item found at an older home leads to."""
+    moved_to: str | None = item.get(_MOVED_TO, item.get("superseded_by"))
+    return moved_to or str(item["sk"])
+
+
+def stored_form(order: Order) -> Order:
+    """Return the order as it is read back: out of the line it has forgotten its older homes."""
+    return order if order.status is Status.QUEUED else replace(order, older_homes=())
+
+
+def _homes_value(order: Order) -> list[list[int]]:
+    """Write older homes as [version, shard]; the rest of the address is the order's own."""
+    if order.status is not Status.QUEUED:
+        return []
+    return [[parse_order_id(home.order_id)[0], home.shard] for home in order.older_homes]
+
+
+def read_homes(event_id: str, item: Item) -> tuple[OrderKey, ...]:
+    """Read older homes back, of an item or of its entry in the index."""
+    digest = item["sk"].partition("-")[2]
+    return tuple(OrderKey(event_id, int(shard), f"{version}-{digest}") for version, shard in item.get("older", ()))
 
 
 def demand_value(demand: tuple[Demand, ...]) -> list[list[Any]]:

@@ -90,7 +90,7 @@ def check_batch(batch: HoldBatch) -> None:
         raise Invalid("A batch under a limit per buyer has one order of each.", code="bad-batch")
     if not pools <= batch.slices.keys():
         raise Invalid("A batch names the slice of every pool that its orders want.", code="bad-batch")
-    check_actions(len(batch.orders) + counters + len(pools))
+    check_actions(len(batch.orders) + counters + len(pools) + sum(len(hint.older_homes) for hint in batch.orders))
 
 
 def check_buyers(buyer_ids: Sequence[str]) -> None:

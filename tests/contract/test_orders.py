@@ -49,7 +49,7 @@ def full_order() -> Order:
         parked=Parked(15_000, "it failed", "refund", Taken("op-7", 16_000)),
         history=(Trouble(14_000, TroubleKind.FAILED, "refund", "it failed"),),
         taken=Taken("op-8", 12_000, done=True),
-        newer_order_id="2-" + "0" * 32,
+        superseded_by="2-" + "0" * 32,
     )
 
 

@@ -10,6 +10,8 @@ from shared.domain.order import Duty, Lane, Status, WorkHint, work_key
 from shared.ports import HoldOutcome
 from shared.stores.dynamo import seats as s
 from shared.stores.dynamo.expressions import update
+from shared.stores.dynamo.orders import tombstone
+from shared.stores.items import standing_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,23 +26,32 @@ if TYPE_CHECKING:
 # What `transitions.hold` does, without having read the order; a test holds the two together.
 _HOLD = (
     "SET #status = :held, #held_at = :now, #updated_at = :now, #seats = :seats, #attempt = :one, #duties = :duties,"
-    " #work = :work, #rev = #rev + :one, #op = :op REMOVE #parked"
+    " #work = :work, #rev = #rev + :one, #op = :op REMOVE #parked, #older"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One action of the batch, and what its failure says: which order, pool or buyer stood in the way."""
+    """One action of the batch, and what its failure says: which order, pool or buyer stood in the way.
+
+    `closes` is the order whose older home the action closes.
+    """
 
     action: Body
     order: OrderKey | None = None
+    closes: OrderKey | None = None
     pool_id: str | None = None
     buyer_id: str | None = None
 
 
 def hold_actions(batch: HoldBatch, tables: Tables) -> list[Planned]:
-    """Write a batch as actions: its orders, then its slices, then its buyers."""
+    """Write a batch as actions: its orders, the tombstones of those that moved, its slices, then its buyers."""
     planned = [Planned(_hold(batch, hint, tables.orders), order=hint.key) for hint in batch.orders]
+    planned += [
+        Planned(tombstone(tables.orders, home, hint.key.order_id), closes=hint.key)
+        for hint in batch.orders
+        for home in hint.older_homes
+    ]
     wanted: Counter[str] = Counter()
     for hint in batch.orders:
         for want in hint.demand:
@@ -62,17 +73,24 @@ def hold_outcome(op: str, planned: Sequence[Planned], cancelled: Cancelled) -> H
 
     An order that already carries this `op` proves that an earlier try of the same transaction succeeded: all of it,
     since it is all or nothing. That earlier try also is a reason why seats or a buyer's limit may not suffice now, so
-    those count only when nothing hid the orders' own verdicts.
+    those count only when nothing hid the orders' own verdicts; and why an older home is closed, by the order itself.
     """
     failed = [(part, verdict) for part, verdict in zip(planned, cancelled.verdicts, strict=True) if verdict.failed]
     if any(part.order is not None and verdict.item and verdict.item.get("op") == op for part, verdict in failed):
         return HoldOutcome(held=True)
-    cancelled.need(decided=any(part.order is not None for part, _ in failed))
+    superseded = {
+        part.closes: standing_for(verdict.item)
+        for part, verdict in failed
+        if part.closes is not None and verdict.item is not None
+    }
+    superseded = {key: other for key, other in superseded.items() if other != key.order_id}
+    cancelled.need(decided=bool(superseded) or any(part.order is not None for part, _ in failed))
     return HoldOutcome(
         held=False,
         gone=frozenset(part.order for part, _ in failed if part.order is not None),
         short=frozenset(part.pool_id for part, _ in failed if part.pool_id is not None),
         over_limit=frozenset(part.buyer_id for part, _ in failed if part.buyer_id is not None),
+        superseded=superseded,
     )
 
 

@@ -9,10 +9,19 @@ from shared.domain.order_id import OrderKey, partition_key
 from shared.domain.times import sortable_ms
 from shared.ports import Accepted, HintPage, OrderPage, Saved
 from shared.stores.dynamo.base import Base
-from shared.stores.dynamo.errors import ConditionFailed
+from shared.stores.dynamo.errors import Cancelled, ConditionFailed
 from shared.stores.dynamo.expressions import put, query
 from shared.stores.dynamo.tables import WORK_INDEX
-from shared.stores.items import order_item, read_demand, read_order
+from shared.stores.items import (
+    is_tombstone,
+    order_item,
+    read_demand,
+    read_homes,
+    read_order,
+    standing_for,
+    stored_form,
+    tombstone_item,
+)
 from shared.stores.wire import Item, from_wire, to_wire
 
 if TYPE_CHECKING:
@@ -39,11 +48,29 @@ class Orders(Base):
         return read_order(from_wire(item)) if item else None
 
     def save(self, order: Order, *, seen_rev: int) -> Saved:
+        if order.tombstones:
+            return self._leave_line(order, seen_rev)
         try:
             self._calls.write("put_item", replacement(self._tables.orders, order, seen_rev))
         except ConditionFailed as failure:
             return lost_race(order, failure.item)
         return Saved(order, done=True)
+
+    def _leave_line(self, order: Order, seen_rev: int) -> Saved:
+        """Save an order together with the tombstones at its older homes."""
+        table = self._tables.orders
+        actions: list[Body] = [{"Put": replacement(table, order, seen_rev)}]
+        actions += [tombstone(table, home, order.key.order_id) for home in order.tombstones]
+        try:
+            self._calls.transact(actions, name=("leave", order.key.event_id, order.op))
+        except Cancelled as cancelled:
+            own, *older = cancelled.verdicts
+            if own.failed:
+                return lost_race(order, own.item)
+            cancelled.need(decided=False)
+            others = [standing_for(verdict.item) for verdict in older if verdict.item is not None]
+            return Saved(None, done=False, superseded_by=others[0])
+        return Saved(stored_form(order), done=True)
 
     def due(
         self, event_id: str, shard: int, lane: Lane, *, until_ms: int, limit: int, cursor: str | None = None
@@ -67,7 +94,8 @@ class Orders(Base):
             body["ExclusiveStartKey"] = to_wire({"pk": pk, "sk": cursor})
         answer = self._calls.read("query", body)
         last = answer.get("LastEvaluatedKey")
-        orders = tuple(read_order(from_wire(item)) for item in answer["Items"])
+        items = (from_wire(item) for item in answer["Items"])
+        orders = tuple(read_order(item) for item in items if not is_tombstone(item))
         return OrderPage(orders, last["sk"]["S"] if last else None)
 
     def depth(self, event_id: str, shard: int, lane: Lane, *, most: int) -> int:
@@ -92,6 +120,11 @@ def order_key_item(key: OrderKey) -> Item:
     return {"pk": key.partition, "sk": key.order_id}
 
 
+def tombstone(table: str, home: OrderKey, order_id: str) -> Body:
+    """Close an address, if nothing is stored there."""
+    return {"Put": put(table, tombstone_item(home, order_id), "attribute_not_exists(#pk)")}
+
+
 def replacement(table: str, order: Order, seen_rev: int) -> Body:
     """Write an order over the version that was read."""
     return put(table, order_item(order), "#rev = :seen", {"seen": seen_rev})
@@ -112,7 +145,8 @@ def _stored(item: Item | None) -> Order:
 def _hint(event_id: str, shard: int, item: dict[str, Any]) -> WorkHint:
     lane, at, _ = item["work"].split("#", 2)
     key = OrderKey(event_id, shard, item["sk"])
-    return WorkHint(key, Lane(lane), int(at), item["buyer"], read_demand(item["demand"]), item["accepted_at"])
+    demand, homes = read_demand(item["demand"]), read_homes(event_id, item)
+    return WorkHint(key, Lane(lane), int(at), item["buyer"], demand, item["accepted_at"], homes)
 
 
 def _order_id(work: str) -> str:

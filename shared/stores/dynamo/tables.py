@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 WORK_INDEX = "work"
-# What the index shows besides its keys: only what never changes, so that no later write pays for it.
-PROJECTED = ("buyer", "demand", "accepted_at")
+# What the index shows besides its keys: only what never changes as long as the order stands in a lane, so that no later
+# write pays for it.
+PROJECTED = ("buyer", "demand", "accepted_at", "older")
 
 
 @dataclass(frozen=True, slots=True)

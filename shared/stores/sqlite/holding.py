@@ -11,7 +11,7 @@ from shared.ports import HoldOutcome
 from shared.stores.items import order_item
 from shared.stores.limits import check_item
 from shared.stores.sqlite.repeats import once
-from shared.stores.sqlite.rows import Row, find, replace
+from shared.stores.sqlite.rows import Row, close, find, replace, standing
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,8 +43,9 @@ def carry_out(connection: sqlite3.Connection, batch: HoldBatch, at_ms: int) -> H
         sums = _sums(batch)
         short = _short(connection, batch, sums)
         over_limit = _over_limit(connection, batch)
-        if gone or short or over_limit:
-            outcome = HoldOutcome(False, gone, short, over_limit)  # noqa: FBT003 - the field's own order
+        superseded = _superseded(connection, queued)
+        if gone or short or over_limit or superseded:
+            outcome = HoldOutcome(False, gone, short, over_limit, superseded)  # noqa: FBT003 - the field's own order
             return False
         _write(connection, batch, queued, sums, at_ms)
         return True
@@ -64,6 +65,11 @@ def _read(connection: sqlite3.Connection, batch: HoldBatch) -> tuple[list[tuple[
         else:
             gone.add(hint.key)
     return queued, frozenset(gone)
+
+
+def _superseded(connection: sqlite3.Connection, queued: list[tuple[Row, Order]]) -> Mapping[OrderKey, str]:
+    others = ((order.key, standing(connection, order.older_homes)) for _row, order in queued)
+    return {key: other for key, other in others if other is not None}
 
 
 def _sums(batch: HoldBatch) -> Mapping[str, int]:
@@ -110,6 +116,7 @@ def _write(
         item = order_item(held)
         check_item(item)
         replace(connection, row, item, at_ms)
+        close(connection, held.tombstones, held.key.order_id, at_ms)
     for pool_id, seats in sums.items():
         connection.execute(_SELL, (seats, batch.event_id, pool_id, batch.slices[pool_id]))
     if batch.max_per_buyer is not None:

@@ -9,10 +9,10 @@ from shared.domain.order import Lane, WorkHint
 from shared.domain.order_id import OrderKey, partition_key
 from shared.domain.times import MAX_TIME_MS, sortable_ms
 from shared.ports import Accepted, HintPage, OrderPage, Saved
-from shared.stores.items import read_demand, read_order
+from shared.stores.items import is_tombstone, read_demand, read_homes, read_order, stored_form
 from shared.stores.sqlite.codec import decode
 from shared.stores.sqlite.part import Part
-from shared.stores.sqlite.rows import checked_item, find, insert, replace
+from shared.stores.sqlite.rows import checked_item, close, find, insert, replace, standing
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,8 +56,12 @@ class SqliteOrders(Part):
                 return Saved(None, done=False)
             if row.rev != seen_rev:
                 return Saved(row.order, done=_own(row.order, order.op))
+            other = standing(connection, order.tombstones)
+            if other is not None:
+                return Saved(None, done=False, superseded_by=other)
             replace(connection, row, item, at_ms)
-            return Saved(order, done=True)
+            close(connection, order.tombstones, order.key.order_id, at_ms)
+            return Saved(stored_form(order), done=True)
 
         return self._database.write(put)
 
@@ -76,7 +80,8 @@ class SqliteOrders(Part):
     def list_orders(self, event_id: str, shard: int, *, limit: int, cursor: str | None = None) -> OrderPage:
         query = (partition_key(event_id, shard), cursor or "", limit + 1)
         rows = self._database.read(lambda connection: connection.execute(_LIST, query).fetchall())
-        orders = tuple(read_order(decode(text)) for _sk, text in rows[:limit])
+        items = (decode(text) for _sk, text in rows[:limit])
+        orders = tuple(read_order(item) for item in items if not is_tombstone(item))
         return OrderPage(orders, rows[limit - 1][0] if len(rows) > limit else None)
 
     def depth(self, event_id: str, shard: int, lane: Lane, *, most: int) -> int:
@@ -92,4 +97,5 @@ def _hint(event_id: str, shard: int, lane: Lane, work: str, text: str) -> WorkHi
     item = decode(text)
     at_ms = int(work.split("#", 2)[1])
     demand = read_demand(item["demand"])
-    return WorkHint(OrderKey(event_id, shard, item["sk"]), lane, at_ms, item["buyer"], demand, item["accepted_at"])
+    key = OrderKey(event_id, shard, item["sk"])
+    return WorkHint(key, lane, at_ms, item["buyer"], demand, item["accepted_at"], read_homes(event_id, item))

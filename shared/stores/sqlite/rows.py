@@ -5,12 +5,13 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from shared.stores.items import order_item, read_order
+from shared.stores.items import order_item, read_order, standing_for, tombstone_item
 from shared.stores.limits import check_item
 from shared.stores.sqlite.codec import decode, encode
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from shared.domain.order import Order
     from shared.domain.order_id import OrderKey
@@ -31,7 +32,7 @@ class Row(NamedTuple):
 
     @property
     def order(self) -> Order:
-        """The order itself."""
+        """The order itself; Moved when a tombstone stands here."""
         return read_order(decode(self.text))
 
 
@@ -49,13 +50,28 @@ def find(connection: sqlite3.Connection, key: OrderKey) -> Row | None:
 
 
 def insert(connection: sqlite3.Connection, item: Item, at_ms: int) -> bool:
-    """Store a new order; False when one stands under its key."""
+    """Store a new order or tombstone; False when something stands under its key."""
     text = encode(item)
     pk, sk = item["pk"], item["sk"]
-    if not connection.execute(_INSERT, (pk, sk, item["rev"], item.get("work"), text)).rowcount:
+    if not connection.execute(_INSERT, (pk, sk, item.get("rev", 0), item.get("work"), text)).rowcount:
         return False
     connection.execute(_NOTE, (at_ms, _bucket(pk, sk), None, text))
     return True
+
+
+def standing(connection: sqlite3.Connection, homes: Sequence[OrderKey]) -> str | None:
+    """Return the id that something stored at one of these addresses leads to, or None."""
+    for home in homes:
+        row = find(connection, home)
+        if row is not None:
+            return standing_for(decode(row.text))
+    return None
+
+
+def close(connection: sqlite3.Connection, homes: Sequence[OrderKey], order_id: str, at_ms: int) -> None:
+    """Put tombstones that lead to `order_id` at empty addresses."""
+    for home in homes:
+        insert(connection, tombstone_item(home, order_id), at_ms)
 
 
 def replace(connection: sqlite3.Connection, row: Row, item: Item, at_ms: int) -> None:

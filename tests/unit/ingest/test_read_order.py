@@ -189,7 +189,7 @@ def test_an_end_is_told_in_a_sentence(
 def test_a_superseded_order_answers_with_the_newer_one(ann: Client, inner: SqliteStore) -> None:
     """An old id leads to the copy that counts; a stranger still sees nothing."""
     newer = make_order(2)
-    older = replace(make_order(1), status=Status.SUPERSEDED, newer_order_id=newer.key.order_id)
+    older = replace(make_order(1), status=Status.SUPERSEDED, superseded_by=newer.key.order_id)
     inner.accept(newer)
     inner.accept(older)
 
