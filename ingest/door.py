@@ -11,12 +11,15 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ingest.parts import Parts
-from ingest.problems import problem_of, unexpected_problem
+from ingest.problems import code_of, problem_of, unexpected_problem
 from ingest.request_body import with_plain_body
 from ingest.resolver import Resolver
 from shared.domain.errors import Refused
+from shared.metrics import ORDERS, REQUEST_S, REQUESTS
 
 CORRELATION_HEADER = "x-correlation-id"
+# The operation whose outcomes make up the beginning of the funnel.
+PLACE_ORDER = "place_order"
 # What may stand in a log line and in a header without doing harm there.
 _CORRELATION_ID = re.compile(r"[A-Za-z0-9._:=-]{1,128}")
 
@@ -33,26 +36,37 @@ class Door:
     def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         """Answer one event; never raises."""
         correlation_id = correlation_of(event)
+        began_s = self._parts.clock.monotonic_s()
+        resolver = self.resolver()
+        resolver.begin(correlation_id)
         try:
-            answer = self._answer(event, context, correlation_id)
+            answer = resolver.resolve(with_plain_body(event), context)
         except Refused as refusal:
             answer = _plain(problem_of(refusal, self._parts.ids))
+            resolver.outcome = code_of(refusal)
         except Exception:
             # The last resort: a sentence instead of the gateway's bare 500.
             self._parts.logger.exception("request failed", extra={"correlation_id": correlation_id})
             answer = _plain(unexpected_problem())
+            resolver.outcome = "unexpected"
         answer["headers"][CORRELATION_HEADER] = correlation_id
         answer["headers"]["X-Content-Type-Options"] = "nosniff"
+        self._count(resolver, answer["statusCode"], began_s)
         return answer
-
-    def _answer(self, event: Mapping[str, Any], context: LambdaContext, correlation_id: str) -> dict[str, Any]:
-        resolver = self.resolver()
-        resolver.correlation_id = correlation_id
-        return resolver.resolve(with_plain_body(event), context)
 
     def close(self) -> None:
         """Close the store; no further event can be answered."""
         self._parts.store.close()
+        self._parts.insight.close()
+
+    def _count(self, resolver: Resolver, status: int, began_s: float) -> None:
+        insight, operation = self._parts.insight, resolver.operation
+        meter = insight.watch.meter
+        meter.count(REQUESTS, operation, str(status))
+        meter.time(REQUEST_S, max(0.0, self._parts.clock.monotonic_s() - began_s), operation)
+        if operation == PLACE_ORDER:
+            meter.count(ORDERS, resolver.outcome)
+        insight.send()
 
     def resolver(self) -> Resolver:
         """Return this thread's resolver, made when it is first needed."""

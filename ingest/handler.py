@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -11,17 +11,28 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ingest.api import register_all
+from ingest.buyer_guard import BuyerGuard
 from ingest.door import Door
+from ingest.insight import Insight
+from ingest.marked_buyers import MarkedBuyers
 from ingest.parts import Parts, make_parts
+from ingest.statistics import Statistics
+from shared.metering.emf import make_sender
+from shared.metering.snapshot import Snapshot
+from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
-from shared.wiring import open_notices, open_store
+from shared.wiring import open_notices, open_stats, open_store
 
 # A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
+
+
+# What the other processes of one machine have counted.
+Others = Callable[[], Sequence[Snapshot]]
 
 
 class _Wired:
@@ -31,11 +42,11 @@ class _Wired:
         self._lock = threading.Lock()
         self._door: Door | None = None
 
-    def door(self) -> Door:
+    def door(self, watch: Watch | None = None, others: Others = tuple) -> Door:
         if self._door is None:
             with self._lock:
                 if self._door is None:
-                    self._door = build_app(_real_parts())
+                    self._door = build_app(_real_parts(watch or Watch(SystemClock()), others))
         return self._door
 
     def close(self) -> None:
@@ -53,9 +64,12 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     return _WIRED.door()(event, context)
 
 
-def warm() -> None:
-    """Wire now instead of with the first request; what is wrong with the settings or the store is raised here."""
-    _WIRED.door()
+def warm(watch: Watch | None = None, others: Others = tuple) -> None:
+    """Wire now instead of with the first request; what is wrong with the settings or the store is raised here.
+
+    On one machine `watch` is what this process counts by, and `others` reads what its neighbours have counted.
+    """
+    _WIRED.door(watch, others)
 
 
 def shut() -> None:
@@ -68,11 +82,13 @@ def build_app(parts: Parts) -> Door:
     return Door(parts, register_all)
 
 
-def _real_parts() -> Parts:
+def _real_parts(watch: Watch, others: Others) -> Parts:
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
+    statistics = Statistics(lambda: open_stats(settings, clock, watch=watch))
+    marked = MarkedBuyers(lambda: statistics.get().list_marks(now_ms=clock.now_ms()), clock)
     parts = make_parts(
-        open_store(settings, clock, ids, policy=PATIENCE),
+        open_store(settings, clock, ids, policy=PATIENCE, watch=watch),
         clock,
         ids,
         processes=settings.ingest_processes,
@@ -80,4 +96,9 @@ def _real_parts() -> Parts:
         logger=make_logger("ingest", settings),
         reads_per_s=settings.reads_per_s,
     )
-    return replace(parts, open_notices=cache(lambda: open_notices(settings)))
+    return replace(
+        parts,
+        open_notices=cache(lambda: open_notices(settings)),
+        guard=BuyerGuard(clock, ids, marked),
+        insight=Insight(watch, others, statistics.get, make_sender(settings, watch.meter), statistics.close),
+    )

@@ -16,7 +16,7 @@ def _no_statistics() -> StatsStore:
 
 
 def _nothing() -> None:
-    """Send nowhere."""
+    """Have nothing to send and nothing to give back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Insight:
     others: Callable[[], Sequence[Snapshot]] = field(default=tuple)
     open_stats: Callable[[], StatsStore] = _no_statistics
     send: Callable[[], None] = _nothing
+    close: Callable[[], None] = _nothing
 
     def snapshots(self, now_ms: int) -> list[Snapshot]:
         """Return this process's counts and the others'."""

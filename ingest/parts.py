@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from aws_lambda_powertools import Logger
@@ -13,7 +13,6 @@ from ingest.buyer_guard import BuyerGuard
 from ingest.health import Health
 from ingest.insight import Insight
 from ingest.marked_buyers import MarkedBuyers, nobody
-from ingest.notice_counts import NoticeCounts
 from ingest.poll_pace import READS_PER_S
 from ingest.sale_cache import SaleCache
 from shared.domain.errors import Unavailable
@@ -52,7 +51,6 @@ class Parts:
     reads_per_s: float
     guard: BuyerGuard
     insight: Insight
-    notices: NoticeCounts = field(default_factory=NoticeCounts)
     open_notices: Callable[[], NoticeReader] = _no_webhooks
 
 

@@ -105,7 +105,12 @@ def problem_of(error: Refused | Unavailable, ids: Ids) -> Response[str]:
         headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope"'
     elif isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
-    return _problem(getattr(error, "reason", "") or error.code, status, error.message, headers, members)
+    return _problem(code_of(error), status, error.message, headers, members)
+
+
+def code_of(error: OnsaleError) -> str:
+    """Return the stable code of a problem: the refusal's own, where it has one."""
+    return error.reason if isinstance(error, Conflicting | Invalid | Malformed) else error.code
 
 
 def validation_problem(error: RequestValidationError) -> Response[str]:

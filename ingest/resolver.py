@@ -16,17 +16,26 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from ingest.errors import MethodNotAllowed, UnsupportedBody
 from ingest.identity import NOBODY, identify
 from ingest.parts import Parts
-from ingest.problems import problem_of, unexpected_problem, validation_problem
+from ingest.problems import code_of, problem_of, unexpected_problem, validation_problem
 from ingest.request_body import read_json
-from shared.domain.errors import NotFound, OnsaleError, Refused, Unavailable
+from shared.domain.errors import Invalid, NotFound, OnsaleError, Refused, Unavailable
+
+# What requests are counted under that no route took, and that only ask for the documentation.
+NO_ROUTE, DOCS = "none", "docs"
 
 
 class Resolver(APIGatewayHttpResolver):
-    """One thread's resolver. `event`, `correlation_id` and `identity` are the present request's."""
+    """One thread's resolver. `event`, `correlation_id` and `identity` are the present request's.
+
+    `operation` is the route that took it, `none` when no route did; `outcome` becomes the code of a refusal, or what a
+    route calls its success.
+    """
 
     event: Mapping[str, Any]
     correlation_id = ""
     identity = NOBODY
+    operation = NO_ROUTE
+    outcome = ""
 
     def __init__(self, parts: Parts) -> None:
         """Take no routes yet; register the handlers of errors."""
@@ -34,7 +43,7 @@ class Resolver(APIGatewayHttpResolver):
         self._ids = parts.ids
         self._log = parts.logger
         self.not_found(self._no_route)
-        self.exception_handler(RequestValidationError)(validation_problem)
+        self.exception_handler(RequestValidationError)(self._invalid)
         self.exception_handler(RequestUnsupportedContentType)(self._unsupported)
         self.exception_handler(OnsaleError)(self._refused)
         self.exception_handler(Exception)(self._unexpected)
@@ -60,6 +69,7 @@ class Resolver(APIGatewayHttpResolver):
 
         Powertools puts validation before every middleware of ours, and would tell strangers what is wrong with it.
         """
+        self.operation = route.operation_id or DOCS
         if route.security:
             self.identity = identify(self.event)
             self.identity.require(*(scope for need in route.security for scopes in need.values() for scope in scopes))
@@ -71,14 +81,25 @@ class Resolver(APIGatewayHttpResolver):
         allowed = sorted({route.method for route in routes if route.rule.match(path)})
         return self._refused(MethodNotAllowed(allowed) if allowed else NotFound("There is nothing at this address."))
 
+    def begin(self, correlation_id: str) -> None:
+        """Forget the request before."""
+        self.correlation_id = correlation_id
+        self.operation, self.outcome, self.identity = NO_ROUTE, "", NOBODY
+
+    def _invalid(self, error: RequestValidationError) -> Response[str]:
+        self.outcome = Invalid.code
+        return validation_problem(error)
+
     def _unsupported(self, _: RequestUnsupportedContentType) -> Response[str]:
         return self._refused(UnsupportedBody())
 
     def _refused(self, error: OnsaleError) -> Response[str]:
         if isinstance(error, Refused | Unavailable):
+            self.outcome = code_of(error)
             return problem_of(error, self._ids)
         return self._unexpected(error)
 
     def _unexpected(self, error: Exception) -> Response[str]:
+        self.outcome = "unexpected"
         self._log.error("request failed", exc_info=error, extra={"correlation_id": self.correlation_id})
         return unexpected_problem()

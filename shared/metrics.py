@@ -245,6 +245,14 @@ PAYMENT_CALL_S = Metric(
     "How long a call to the payment service took.",
     labels=("call",),
 )
+PAYMENT_NOTICES = Metric(
+    "payment_notices",
+    Kind.COUNTER,
+    Unit.COUNT,
+    Board.MACHINE,
+    "News that the payment service sent, by what became of it: stored, known, orphaned, foreign, irrelevant.",
+    labels=("result",),
+)
 STREAM_RECORDS = Metric(
     "stream_records",
     Kind.COUNTER,
@@ -295,6 +303,7 @@ METRICS = (
     WORKER_NOTES,
     PAYMENT_CALLS,
     PAYMENT_CALL_S,
+    PAYMENT_NOTICES,
     STREAM_RECORDS,
     STREAM_REFUSED,
     PROCESS_AGE_S,

@@ -59,6 +59,7 @@ def register(app: Resolver, parts: Parts) -> None:
         )
         placed = place_order(parts, wish)
         order = placed.order
+        app.outcome = "accepted" if placed.created else "repeated"
         parts.logger.info(
             "order accepted" if placed.created else "order repeated",
             extra={

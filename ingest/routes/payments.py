@@ -21,6 +21,7 @@ from ingest.routes.documented import answers, needs
 from ingest.routes.showing import show_order
 from ingest.try_payment import try_payment
 from shared.domain.errors import Invalid, Unavailable
+from shared.metrics import PAYMENT_NOTICES
 from shared.ports import NoticeReader, PaymentNotice
 
 SIGNATURE = "stripe-signature"
@@ -74,7 +75,7 @@ def register(app: Resolver, parts: Parts) -> None:
     def note() -> Response[str]:
         notice = _read(_reader(parts), app)
         noted = note_payment(parts, notice)
-        parts.notices.count(noted)
+        parts.insight.watch.meter.count(PAYMENT_NOTICES, str(noted))
         parts.logger.info(
             "payment notice taken",
             extra={

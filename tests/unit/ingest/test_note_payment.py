@@ -16,6 +16,7 @@ from ingest.note_payment import ORPHAN_AFTER_MS
 from ingest.parts import Parts
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import OrderKey, order_key
+from shared.metrics import PAYMENT_NOTICES
 from shared.payments.tags import Tags
 from shared.payments.webhooks import Webhooks
 from shared.stores.faults import Fault, FaultyStore, Schedule, Script
@@ -145,7 +146,8 @@ def test_foreign_payments_are_counted_and_left_alone(
 
     assert [reply.json for reply in replies] == [{"noted": "foreign"}] * 2
     assert not store.calls
-    assert door._parts.notices.read() == {"foreign": 2}
+    counted = door._parts.insight.watch.meter.read()[PAYMENT_NOTICES.name]
+    assert {labels: series.value for labels, series in counted.items()} == {("foreign",): 2}
 
 
 def test_p4_a_store_that_is_down_is_told_and_the_event_comes_again(

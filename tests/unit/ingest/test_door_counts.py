@@ -1,0 +1,52 @@
+"""What the door counts equals what it answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from ingest.parts import Parts
+from shared.metrics import ORDERS, REQUEST_S, REQUESTS
+from shared.stores.faults import Fault, Schedule, Script
+from tests.fakes.system import FakeClock
+from tests.unit.ingest.client import Client
+
+
+def counted(parts: Parts, name: str) -> dict[tuple[str, ...], float]:
+    """Return a metric's counts by labels."""
+    series = parts.insight.watch.meter.read().get(name, {})
+    return {labels: one.value for labels, one in series.items()}
+
+
+def test_the_funnel_begins_with_what_was_answered(
+    ann: Client, bob: Client, reader: Client, parts: Parts, clock: FakeClock
+) -> None:
+    """Accepted, repeated and refused by code; every request by operation and status: difference 0."""
+    replies = [ann.order(key="a"), ann.order(key="a"), ann.order(2, key="a"), bob.order(0), bob.order(99)]
+    replies += [reader.order(), ann.order(event_id="none"), bob.order(1)]
+    clock.advance(2_000_000)
+    replies.append(bob.order())
+    others = [ann.ask("GET", replies[0].headers["Location"]), ann.ask("GET", "/nowhere"), ann.ask("GET", "/docs")]
+    others.append(ann.ask("POST", "/v1/events/gig/orders", raw="x" * 5_000))
+
+    results = Counter("accepted" if reply.status == 202 else reply.problem for reply in replies)
+    results["accepted"] -= 1
+    results["repeated"] += 1
+    assert counted(parts, ORDERS.name) == {(result,): number for result, number in results.items()}
+    requests = counted(parts, REQUESTS.name)
+    assert sum(requests.values()) == len(replies) + len(others)
+    by_status: Counter[str] = Counter()
+    for (_, status), number in requests.items():
+        by_status[status] += int(number)
+    assert by_status == Counter(str(reply.status) for reply in (*replies, *others))
+    assert requests["none", "404"] == requests["none", "413"] == requests["docs", "200"] == 1
+    timed = parts.insight.watch.meter.read()[REQUEST_S.name]
+    assert sum(one.count for one in timed.values()) == len(replies) + len(others)
+
+
+@pytest.mark.parametrize("script", [Script({("accept", 1): Fault.THROTTLED})])
+def test_a_throttle_is_counted_by_its_own_stable_code(ann: Client, parts: Parts, script: Schedule) -> None:
+    """The problem's type names the kind of trouble, never the table that was at its limit."""
+    assert ann.order().problem == "throttled"
+    assert counted(parts, ORDERS.name) == {("throttled",): 1}
