@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shared.domain.errors import Unavailable
@@ -9,8 +10,8 @@ from shared.domain.order import Lane, WorkHint
 from shared.domain.sale import Sale
 from shared.ports import Store
 
-# Enough to see whether anybody waits who fits; a line longer than this is certainly not drained.
-HINTS_A_SHARD = 200
+PAGE = 500
+MANY = 1_000_000
 FAR_MS = 9_999_999_999_999
 
 
@@ -42,24 +43,34 @@ def look(store: Store, sale: Sale) -> Look | None:
     try:
         pools = [store.get_pool(sale, pool.pool_id) for pool in sale.pools]
         left = {pool.pool_id: pool.left for pool in pools}
-        lines = [_line(store, sale, shard) for shard in range(sale.shards)]
-        due = sum(store.depth(sale.event_id, shard, Lane.TIMER, most=10_000) for shard in range(sale.shards))
-        parked = sum(store.depth(sale.event_id, shard, Lane.PARKED, most=10_000) for shard in range(sale.shards))
+        waiting, due, parked = (_depth(store, sale, lane) for lane in (Lane.LINE, Lane.TIMER, Lane.PARKED))
+        fitting = sum(1 for hint in _line(store, sale) if _fits(hint, left)) if any(left.values()) else 0
     except Unavailable:
         return None
     return Look(
         left=sum(left.values()),
         taken=sum(pool.taken for pool in pools),
         sold_out=all(pool.sold_out for pool in pools),
-        waiting=sum(len(line) for line in lines),
-        waiting_that_fit=sum(1 for line in lines for hint in line if _fits(hint, left)),
+        waiting=waiting,
+        waiting_that_fit=fitting,
         due=due,
         parked=parked,
     )
 
 
-def _line(store: Store, sale: Sale, shard: int) -> tuple[WorkHint, ...]:
-    return store.due(sale.event_id, shard, Lane.LINE, until_ms=FAR_MS, limit=HINTS_A_SHARD).hints
+def _depth(store: Store, sale: Sale, lane: Lane) -> int:
+    return sum(store.depth(sale.event_id, shard, lane, most=MANY) for shard in range(sale.shards))
+
+
+def _line(store: Store, sale: Sale) -> Iterator[WorkHint]:
+    for shard in range(sale.shards):
+        cursor: str | None = None
+        while True:
+            page = store.due(sale.event_id, shard, Lane.LINE, until_ms=FAR_MS, limit=PAGE, cursor=cursor)
+            yield from page.hints
+            cursor = page.cursor
+            if cursor is None:
+                break
 
 
 def _fits(hint: WorkHint, left: dict[str, int]) -> bool:
