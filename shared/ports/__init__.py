@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from shared.ports.changes import ChangeLog, StreamPage, StreamRecord
-from shared.ports.control import AuditEntry, ControlStore, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports.control import AuditEntry, ControlStore, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
 from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
 from shared.ports.orders import Accepted, HintPage, OrderPage, OrderStore, Saved
 from shared.ports.payment import Intent, IntentPage, IntentStatus, NoticeReader, PaymentGateway, PaymentNotice
@@ -23,6 +23,7 @@ __all__ = [
     "ChangeLog",
     "Clock",
     "ControlStore",
+    "GrantTurn",
     "HintPage",
     "HoldBatch",
     "HoldOutcome",

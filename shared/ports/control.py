@@ -75,6 +75,14 @@ class AuditEntry:
     after: str
 
 
+@dataclass(frozen=True, slots=True)
+class GrantTurn:
+    """One grant item as it stands: how often it was taken (0: never), and whether the asking call did so last."""
+
+    turn: int
+    taken: bool
+
+
 class ControlStore(Protocol):
     """Sales, members and the audit trail: few items, read at most once per process and second."""
 
@@ -96,6 +104,13 @@ class ControlStore(Protocol):
 
     def publish(self, event_id: str, notice: Notice) -> None:
         """Replace the sale's notice unless a newer one (`at_ms`) stands."""
+        ...
+
+    def take_grant(self, event_id: str, grant_no: int, *, seen: int, op: str) -> GrantTurn:
+        """Take one of a sale's grant items in its next turn, on condition that its turn is still `seen`.
+
+        One conditional write. When it fails the item's present turn comes back, which is how a process learns of it.
+        """
         ...
 
     def beat(self, member: Member) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from shared.domain.errors import Broken
 from shared.domain.sale import Pool, Sale, SaleStatus, TicketType, WhenShort
 from shared.domain.times import sortable_ms
-from shared.ports import AuditEntry, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports import AuditEntry, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -140,6 +140,19 @@ def read_views(items: Iterable[Item]) -> tuple[SaleView, ...]:
         else:
             notices[event_id] = read_notice(item)
     return tuple(SaleView(sale, notices.get(event_id)) for event_id, sale in sorted(sales.items()))
+
+
+def grant_item(event_id: str, grant_no: int, turn: int, op: str) -> Item:
+    """Write a grant item: each has a partition of its own, for they are written while the sale is at its hottest."""
+    return {"pk": f"grant#{event_id}#{grant_no}", "sk": "grant", "turn": turn, "op": op}
+
+
+def read_turn(item: Item, op: str) -> GrantTurn:
+    """Read whose turn it is; Broken when the item is no grant."""
+    try:
+        return GrantTurn(int(item["turn"]), taken=item["op"] == op)
+    except (KeyError, ValueError, TypeError) as error:
+        raise _broken(item, "a grant", error) from error
 
 
 def member_item(member: Member) -> Item:

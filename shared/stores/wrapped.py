@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shared.ports import (
         Accepted,
         AuditEntry,
+        GrantTurn,
         HintPage,
         HoldBatch,
         HoldOutcome,
@@ -130,6 +131,13 @@ class WrappedStore(ABC):
 
     def publish(self, event_id: str, notice: Notice) -> None:
         self._through("publish", event_id, lambda: self._inner.publish(event_id, notice))
+
+    def take_grant(self, event_id: str, grant_no: int, *, seen: int, op: str) -> GrantTurn:
+        return self._through(
+            "take_grant",
+            f"{event_id}/grant-{grant_no}",
+            lambda: self._inner.take_grant(event_id, grant_no, seen=seen, op=op),
+        )
 
     def beat(self, member: Member) -> None:
         self._through("beat", "members", lambda: self._inner.beat(member))

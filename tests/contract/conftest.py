@@ -13,7 +13,7 @@ from tests.contract.kinds_dynamo import dynamo_on_ministack, dynamo_on_moto
 from tests.fakes.system import FakeClock
 
 # moto reads our expressions a second time; sizes, big partitions and streams are beyond it.
-MOTO_MODULES = frozenset({"test_control", "test_holding", "test_orders", "test_seats"})
+MOTO_MODULES = frozenset({"test_control", "test_grants", "test_holding", "test_orders", "test_seats"})
 SQLITE = StoreKind("sqlite", sqlite_file)
 MINISTACK = StoreKind("dynamo-ministack", dynamo_on_ministack, examples=10)
 KINDS = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.domain.errors import NotFound
+from shared.ports import GrantTurn
 from shared.stores.dynamo.base import Base
 from shared.stores.dynamo.errors import Cancelled, ConditionFailed
 from shared.stores.dynamo.expressions import check, put, query
@@ -18,12 +19,14 @@ from shared.stores.records import (
     MEMBERS,
     SALES,
     audit_item,
+    grant_item,
     member_item,
     notice_item,
     notice_sk,
     read_audit,
     read_member,
     read_sale,
+    read_turn,
     read_views,
     sale_item,
     sale_sk,
@@ -87,6 +90,15 @@ class Control(Base):
             self._calls.write("put_item", put(self._tables.control, item, condition, {"at": notice.at_ms}))
         except ConditionFailed:
             return
+
+    def take_grant(self, event_id: str, grant_no: int, *, seen: int, op: str) -> GrantTurn:
+        item = grant_item(event_id, grant_no, seen + 1, op)
+        condition, values = ("#turn = :seen", {"seen": seen}) if seen else (_ABSENT, None)
+        try:
+            self._calls.write("put_item", put(self._tables.control, item, condition, values))
+        except ConditionFailed as failure:
+            return GrantTurn(0, taken=False) if failure.item is None else read_turn(failure.item, op)
+        return GrantTurn(seen + 1, taken=True)
 
     def beat(self, member: Member) -> None:
         # Whoever left without a word is forgotten by the table's time to live; nobody's liveness depends on it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.domain.errors import Broken, NotFound
+from shared.ports import GrantTurn
 from shared.stores import records
 from shared.stores.limits import check_asked_for, check_item
 from shared.stores.sqlite.codec import decode, encode
@@ -72,6 +73,19 @@ class SqliteControl(Part):
     def publish(self, event_id: str, notice: Notice) -> None:
         item = records.notice_item(event_id, notice)
         self._database.write(lambda connection: _write(connection, _PUT, item, notice.at_ms))
+
+    def take_grant(self, event_id: str, grant_no: int, *, seen: int, op: str) -> GrantTurn:
+        item = records.grant_item(event_id, grant_no, seen + 1, op)
+
+        def put(connection: sqlite3.Connection) -> GrantTurn:
+            found = connection.execute(_GET, (item["pk"], item["sk"])).fetchone()
+            stored = GrantTurn(0, taken=False) if found is None else records.read_turn(decode(found[0]), op)
+            if stored.turn != seen:
+                return stored
+            _write(connection, _PUT, item, seen + 1)
+            return GrantTurn(seen + 1, taken=True)
+
+        return self._database.write(put)
 
     def beat(self, member: Member) -> None:
         item = records.member_item(member)
