@@ -20,7 +20,7 @@ from tests.unit.infra.verify.test_planted_faults import captured_twice, lost_ord
 KEYS = [
     "accepted", "refused", "confirmed", "rejected", "expired", "capacity", "sold", "oversold", "lost",
     "duplicate_orders", "double_charged", "unpaid_confirmed", "accepted_per_s", "accept_ms_p50", "accept_ms_p99",
-    "drained_per_s", "overtaken", "invariants", "",
+    "drained_per_s", "overtaken", "invariants",
 ]  # fmt: skip
 
 
