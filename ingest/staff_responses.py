@@ -55,6 +55,7 @@ class StaffSaleAnswer(Answer):
     opens_at: str
     closes_at: str
     shards: int
+    shards_in_all: int = Field(description="Shards that hold orders under any version of the map.")
     map_version: int
     max_per_order: int
     max_per_buyer: int | None = None
@@ -87,6 +88,7 @@ def staff_sale_answer(view: SaleView, now_ms: int, pools: tuple[PoolState, ...] 
         opens_at=format_time_ms(sale.opens_at_ms),
         closes_at=format_time_ms(sale.closes_at_ms),
         shards=sale.shards,
+        shards_in_all=max(sale.shard_counts),
         map_version=sale.map_version,
         max_per_order=sale.max_per_order,
         max_per_buyer=sale.max_per_buyer,

@@ -9,13 +9,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from consumers.office import open_office
 from consumers.reconcile.report import Report
 from consumers.reconcile.walk import Reconciler
-from shared.observability import make_logger
 from shared.ports import Clock
-from shared.settings import read_settings
-from shared.system import SystemClock, SystemIds
-from shared.wiring import open_gateway, open_store
 
 SINCE_HOURS = 72.0
 # Kept back from the time granted: one page, and the answer.
@@ -33,20 +30,18 @@ class Context(Protocol):
 
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Walk once; raises what the back ends raise, and the next run begins again."""
-    settings = read_settings()
-    logger = make_logger("consumers", settings)
-    clock, ids = SystemClock(), SystemIds()
-    store = open_store(settings, clock, ids)
+    office = open_office()
+    tools = office.tools
     try:
-        reconciler = Reconciler(store, open_gateway(settings, clock), clock, ids)
+        reconciler = Reconciler(tools.store, tools.gateway, tools.clock, tools.ids)
         report = reconciler.walk(
-            since_ms=since(clock, float(event.get("since_hours", SINCE_HOURS))),
+            since_ms=since(tools.clock, float(event.get("since_hours", SINCE_HOURS))),
             cursor=event.get("cursor"),
             goes_on=lambda: context.get_remaining_time_in_millis() > MARGIN_S * 1000,
         )
     finally:
-        store.close()
-    tell(logger, report)
+        office.close()
+    tell(_log, report)
     return report.as_dict()
 
 

@@ -14,10 +14,12 @@ COMMANDS = {
     "up": Entry("infra.cli.up", "up", "Start the whole system on this machine."),
     "demo": Entry("infra.cli.demo", "demo", "Run a whole sale, from opening to verification, and report."),
     "work": Entry("infra.cli.work", "work", "Run a worker: seats, payments, tickets."),
-    "sale": Entry("infra.cli.sale", "app", "Define, show, pause, resume and close sales."),
-    "order": Entry("infra.cli.order", "app", "Place, show and cancel orders."),
+    "sale": Entry("infra.cli.sale", "app", "Define, show, pause, resume, close and cancel sales."),
+    "order": Entry("infra.cli.order", "app", "Place, show, cancel and refund orders."),
     "stampede": Entry("infra.cli.stampede", "stampede", "Send a crowd of buyers against any address."),
     "verify": Entry("infra.cli.verify", "verify", "Check every invariant of a sale from outside."),
+    "reconcile": Entry("infra.cli.reconcile", "reconcile", "Compare orders and payments both ways; mend, list."),
+    "bench": Entry("infra.cli.bench", "app", "Measure parts of the system against their promises."),
     "plan": Entry("infra.cli.plan", "plan_command", "Plan shards, throughput, slices and cost for a peak."),
     "throttle-proxy": Entry(
         "infra.cli.throttle_proxy", "throttle_proxy", "Put DynamoDB's limits before an endpoint that has none."

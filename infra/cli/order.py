@@ -1,4 +1,4 @@
-"""`onsale order`: a buyer's side, over HTTP."""
+"""`onsale order`: a buyer's side, and the refund that staff order, over HTTP."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 
 from infra.cli.exits import EPILOG
 from infra.cli.talk import put_facts, put_json, say
-from infra.cli.where import BUYER_SCOPES, DEFAULT_DATA, AsJson, Data, Token, Url, find_api
+from infra.cli.where import BUYER_SCOPES, DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url, find_api
 from infra.usage import Usage
 
 app = typer.Typer(
-    help="Place, show and cancel orders.\n\n"
+    help="Place, show, cancel and refund orders.\n\n"
     "Examples: onsale order place demo --wait · onsale order show demo ORDER --json",
     no_args_is_help=True,
     epilog=EPILOG,
@@ -100,13 +100,50 @@ def cancel(
     _show(_call("DELETE", event, order, buyer, url, data, token), as_json=as_json)
 
 
+@app.command(epilog=f"Example: onsale order refund demo 1-5f1d7a6f0b6c4f0e9c1d2e3f4a5b6c7d --total 5.00\n\n{EPILOG}")
+def refund(
+    event: Event,
+    order: OrderId,
+    total: Annotated[
+        str | None,
+        typer.Option(help="What the buyer gets back in all, exact decimal text; everything and the seats without it."),
+    ] = None,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Do not sell the seats again; with a whole refund.")
+    ] = False,
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pay an order back, as staff: whole, or a part whose buyer keeps the tickets. Repeating it changes nothing."""
+    from shared.domain.money import money_from_decimal
+
+    _check_ids(event, order)
+    api = find_api(url, data, token, subject="staff-cli", scopes=STAFF_SCOPES)
+    body: dict[str, Any] = {"seats": "withhold"} if withhold else {}
+    if total is not None:
+        currency = api.call("GET", f"/v1/events/{event}/orders/{order}")[1]["amount"]["currency"]
+        body["total_minor"] = money_from_decimal(total, currency).minor
+    told = api.call("POST", f"/v1/staff/sales/{event}/orders/{order}/refunds", body=body)[1]
+    if as_json:
+        put_json(told)
+        return
+    amounts = {name: told[name]["text"] for name in ("captured", "refund_due", "refunded")}
+    put_facts({name: told.get(name) for name in ("order_id", "status", "reason")} | amounts)
+
+
 def _call(
     method: str, event: str, order: str, buyer: str, url: str | None, data: Path, token: str | None
 ) -> dict[str, Any]:
-    if "/" in order or "/" in event:
-        raise Usage("An id has no slash in it.")
+    _check_ids(event, order)
     api = find_api(url, data, token, subject=buyer, scopes=BUYER_SCOPES)
     return api.call(method, f"/v1/events/{event}/orders/{order}")[1]
+
+
+def _check_ids(event: str, order: str) -> None:
+    if "/" in order or "/" in event:
+        raise Usage("An id has no slash in it.")
 
 
 def _show(order: dict[str, Any], *, as_json: bool) -> None:
@@ -114,7 +151,8 @@ def _show(order: dict[str, Any], *, as_json: bool) -> None:
         put_json(order)
         return
     facts: dict[str, Any] = {name: value for name, value in order.items() if isinstance(value, str | int | float)}
-    facts["amount"] = order["amount"]["text"]
+    for name in ("amount", "refund_due", "refunded"):
+        facts[name] = (order.get(name) or {}).get("text")
     facts["tickets"] = " ".join(order.get("tickets") or []) or None
     facts["client_secret"] = (order.get("payment") or {}).get("client_secret")
     put_facts(facts)

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from infra.cli.exits import EPILOG
+from infra.cli.exits import BROKEN, EPILOG
 from infra.cli.talk import put_facts, put_json, put_table, say
 from infra.cli.where import DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url, find_api
 from infra.usage import Usage
 
 app = typer.Typer(
-    help="Define, show, pause, resume and close sales.\n\n"
+    help="Define, show, pause, resume, close and cancel sales.\n\n"
     "Examples: onsale sale create gig --seats 1000 · onsale sale list --json",
     no_args_is_help=True,
     epilog=EPILOG,
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 STAFF = "staff-cli"
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="Id of the event.")]
+PoolId = Annotated[str, typer.Argument(metavar="POOL", help="Id of the pool.")]
 
 
 def _call(
@@ -138,6 +139,90 @@ def close(
 ) -> None:
     """Take no more orders for good; the line is brought to its end."""
     _show(_call(url, data, token, "POST", f"/{event}/close"), as_json=as_json)
+
+
+@app.command(epilog=f"Example: onsale sale cancel gig --refund-all --per-s 50\n\n{EPILOG}")
+def cancel(
+    event: Event,
+    refund_all: Annotated[bool, typer.Option("--refund-all", help="Pay every order back.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    per_s: Annotated[float, typer.Option(min=0.1, help="Refunds ordered per second at most.")] = 20.0,
+    within_s: Annotated[float, typer.Option(min=1, help="Wait so long until all are carried out.")] = 600.0,
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Call an event off for good, and with --refund-all pay its orders back.
+
+    Counts first and asks. What has been done stands in the orders: stopped at any time, the same command goes on. At
+    the end everything is counted again, and compared with the payment service's books where they are at hand; exit
+    code 6 when anything is left.
+    """
+    from infra.refunds.drive import count_orders, pay_all_back
+    from infra.refunds.prove import prove_by_books
+
+    api = find_api(url, data, token, subject=STAFF, scopes=STAFF_SCOPES)
+    sale = api.call("GET", f"/v1/staff/sales/{event}")[1]
+    before = count_orders(api, event, sale["shards_in_all"])
+    say(
+        f"{before.orders:,} orders, {before.confirmed:,} confirmed and {before.waiting:,} on their way; "
+        f"{before.kept_minor:,} minor units of {sale['currency']} are kept."
+    )
+    if not yes:
+        typer.confirm(f"Cancel {event}{' and pay it all back' if refund_all else ''}?", abort=True, err=True)
+    sale = api.call("POST", f"/v1/staff/sales/{event}/cancel")[1]
+    if not refund_all:
+        _show(sale, as_json=as_json)
+        return
+    result = pay_all_back(api, event, sale["shards_in_all"], per_s=per_s, within_s=within_s, say=say)
+    books = prove_by_books(data, event) if url is None else "unchecked"
+    told = {"event": event, **result.as_dict(), "books": books}
+    (put_json if as_json else put_facts)(told)
+    if not result.done or books == "false":
+        say("Something is left; the same command goes on, and `onsale reconcile` says what needs a person.")
+        raise typer.Exit(BROKEN)
+
+
+@app.command(epilog=f"Example: onsale sale reshard gig --shards 64\n\n{EPILOG}")
+def reshard(
+    event: Event,
+    shards: Annotated[int, typer.Option(min=1, help="Shards of the order buffer from now on; not fewer than it has.")],
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Grow the shard count, also while the sale runs; twice in its life."""
+    _show(_call(url, data, token, "POST", f"/{event}/reshard", {"shards": shards}), as_json=as_json)
+
+
+@app.command(epilog=f"Example: onsale sale capacity gig floor 1100\n\n{EPILOG}")
+def capacity(
+    event: Event,
+    pool: PoolId,
+    seats: Annotated[int, typer.Argument(min=1, help="Seats in all from now on.")],
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a pool more or fewer seats; the line is served before the public, and nobody loses a seat."""
+    _show(_call(url, data, token, "POST", f"/{event}/pools/{pool}", {"capacity": seats}), as_json=as_json)
+
+
+@app.command(epilog=f"Example: onsale sale withhold gig floor 20\n\n{EPILOG}")
+def withhold(
+    event: Event,
+    pool: PoolId,
+    seats: Annotated[int, typer.Argument(min=0, help="Seats not to be sold from now on; 0 releases all.")],
+    url: Url = None,
+    data: Data = DEFAULT_DATA,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set seats of a pool aside, or release them again."""
+    _show(_call(url, data, token, "POST", f"/{event}/pools/{pool}", {"withheld": seats}), as_json=as_json)
 
 
 def _read(file: Path) -> object:

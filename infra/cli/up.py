@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from infra.local.system import System
 
 DEMO_EVENT = "demo"
+RECONCILE_EVERY_S = 60.0
 LOOK_EVERY_S = 0.2
 
 
@@ -50,7 +51,7 @@ def up(
     """
     from infra.local.system import Plan, System
 
-    plan = Plan(data, str(store), workers, host, port, payment_port)
+    plan = Plan(data, str(store), workers, host, port, payment_port, reconcile_every_s=RECONCILE_EVERY_S)
     stopping: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _frame: stopping.append(got))

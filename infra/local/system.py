@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +33,7 @@ class PortTaken(Usage):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to start. Port 0 takes a free one."""
+    """What to start. Port 0 takes a free one; `payment_faults` are knobs of the payment service by name."""
 
     data: Path
     store: str = "sqlite"
@@ -43,6 +43,8 @@ class Plan:
     payment_port: int = 0
     log_level: str = "WARNING"
     table_prefix: str = TABLE_PREFIX
+    payment_faults: Mapping[str, float] = field(default_factory=dict)
+    reconcile_every_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ class _Watch:
     falls: int = 0
     ready_since_s: float | None = None
     restart_at_s: float | None = None
+    kept_down: bool = False
 
 
 @dataclass(slots=True)
@@ -94,6 +97,22 @@ class System:
             self.stop()
             raise
         return self.running
+
+    def take_down(self, name: str) -> None:
+        """End a child without warning, and keep it down until it is brought back."""
+        watch = self._watch(name)
+        watch.kept_down = True
+        watch.child.kill()
+
+    def bring_back(self, name: str) -> None:
+        """Start a child again that was taken down, and wait until it is ready."""
+        watch = self._watch(name)
+        watch.child.start()
+        watch.child.wait_ready()
+        watch.kept_down = False
+
+    def _watch(self, name: str) -> _Watch:
+        return next(watch for watch in self._watches if watch.child.name == name)
 
     def supervise(self) -> None:
         """Look after the children once: start again what has fallen, and say so. Call it a few times a second."""
@@ -141,6 +160,9 @@ class System:
         for number in range(1, plan.workers + 1):
             self._add(f"worker {number}", ["infra.cli.main", "work", "--name", f"worker-{number}"], variables)
         self._add("change pump", ["infra.local.pump"], variables)
+        if plan.reconcile_every_s is not None:
+            every = ["--every", str(plan.reconcile_every_s)]
+            self._add("reconciler", ["infra.cli.main", "reconcile", *every], variables)
         for child in self.children[2:]:
             child.wait_ready()
         return running
@@ -153,7 +175,8 @@ class System:
             "PAYMENT_SERVICE_WEBHOOK_SECRET": secrets["webhook_secret"],
         }
         books = ["--data", str(folder.books), "--webhook-url", f"{url}/v1/webhooks/payments"]
-        service = ["infra.local.payment_service", *books, "--host", self.plan.host, "--port"]
+        faults = [word for name, value in self.plan.payment_faults.items() for word in (_flag(name), str(value))]
+        service = ["infra.local.payment_service", *books, *faults, "--host", self.plan.host, "--port"]
         child = self._add("payment service", [*service, str(self.plan.payment_port)], {**variables, **keys})
         return _keep_port(child, service)
 
@@ -179,6 +202,8 @@ class System:
             if child.first_line and watch.ready_since_s is None:
                 watch.ready_since_s = now_s
             return
+        if watch.kept_down:
+            return
         if watch.restart_at_s is None:
             if watch.ready_since_s is not None and now_s - watch.ready_since_s > WELL_AFTER_S:
                 watch.falls = 0
@@ -198,6 +223,10 @@ def _keep_port(child: Child, arguments: list[str]) -> str:
     told = child.wait_ready()
     child.arguments = [*arguments, str(told["port"])]
     return str(told["url"])
+
+
+def _flag(knob: str) -> str:
+    return f"--{knob.replace('_', '-')}"
 
 
 def _how(code: int | None) -> str:

@@ -1,0 +1,20 @@
+"""`onsale bench`: parts of the system measured against their promises."""
+
+from __future__ import annotations
+
+import typer
+
+from infra.cli.exits import EPILOG
+from infra.cli.hot_keys import bench_hot_keys
+from infra.cli.isolation import bench_isolation
+
+app = typer.Typer(
+    help="Measure parts of the system against their promises.\n\n"
+    "Examples: onsale bench hot-keys --json · onsale bench isolation --json",
+    no_args_is_help=True,
+    epilog=EPILOG,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+app.command("hot-keys")(bench_hot_keys)
+app.command("isolation")(bench_isolation)
