@@ -23,8 +23,9 @@ MAX_NAME_CHARS = 330
 ABSENT, REMOVED = "new", "removed"
 
 _SEQUENCE = re.compile(rf"\A[0-9]{{1,{MAX_SEQUENCE_DIGITS}}}\Z")
-_COMPOSITE = re.compile(r"\A([^#]+)#[0-9]{1,4}\Z")
+_COMPOSITE = re.compile(r"\A([^#]+)#([0-9]{1,4})\Z")
 _IN_LINE = f"{Lane.LINE}#"
+_PARKED = f"{Lane.PARKED}#"
 _STATUSES = frozenset(map(str, Status))
 _EVENT_NAMES = frozenset({"INSERT", "MODIFY", "REMOVE"})
 
@@ -41,17 +42,19 @@ class Change:
 
     `key` is the composite partition key, `event_id` is None when the key is of another form. `before` and `after` are
     statuses, ABSENT or REMOVED, both None when the item is not an order. `depth` is +1 when an order joined the line,
-    -1 when one left it.
+    -1 when one left it; `parked` likewise for those that are set aside.
     """
 
     sequence: int
     at_ms: int
     key: str
     event_id: str | None
+    shard: int
     buyer_id: str | None
     before: str | None
     after: str | None
     depth: int
+    parked: int
 
     @property
     def arrived(self) -> bool:
@@ -90,10 +93,12 @@ def _read(record: Mapping[str, Any]) -> Change:
         at_ms=_time_ms(change["ApproximateCreationDateTime"]),
         key=key,
         event_id=match[1] if match else None,
+        shard=int(match[2]) if match else 0,
         buyer_id=_short(_text(image, "buyer")) if is_order and image is not None else None,
         before=_status(old, ABSENT) if is_order else None,
         after=_status(new, REMOVED) if is_order else None,
-        depth=_in_line(new) - _in_line(old),
+        depth=_in_lane(new, _IN_LINE) - _in_lane(old, _IN_LINE),
+        parked=_in_lane(new, _PARKED) - _in_lane(old, _PARKED),
     )
 
 
@@ -121,10 +126,10 @@ def _status(image: Mapping[str, Any] | None, absent: str) -> str:
     return status
 
 
-def _in_line(image: Mapping[str, Any] | None) -> int:
+def _in_lane(image: Mapping[str, Any] | None, lane: str) -> int:
     if image is None or "work" not in image:
         return 0
-    return int(_text(image, "work").startswith(_IN_LINE))
+    return int(_text(image, "work").startswith(lane))
 
 
 def _time_ms(seconds: object) -> int:

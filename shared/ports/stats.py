@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from shared.domain.stats.mark import Mark
+from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import WindowKey, WindowStats
 
@@ -42,6 +43,18 @@ class StatsStore(Protocol):
 
     def list_stream_shards(self, *, since_ms: int) -> tuple[StreamShard, ...]:
         """List the stream shards with a record in or after the minute of `since_ms`, by name."""
+        ...
+
+    def get_states(self, event_id: str, stream_shard: str) -> EventStates | None:
+        """Read what one stream shard told of an event's orders, consistently."""
+        ...
+
+    def save_states(self, states: EventStates, *, seen_rev: int) -> bool:
+        """Replace it on condition that the stored `rev` is still `seen_rev` (0: nothing is stored)."""
+        ...
+
+    def list_states(self, event_id: str) -> tuple[EventStates, ...]:
+        """Read what all stream shards told of an event's orders; may lag a moment behind."""
         ...
 
     def mark_buyers(self, marks: Sequence[Mark]) -> None:

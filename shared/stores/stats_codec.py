@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 from shared.domain.errors import Broken
+from shared.domain.stats.states import Steps
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.top_counts import Row, TopCounts
 from shared.domain.stats.window import Counts
@@ -42,6 +43,19 @@ def unpack_counts(data: bytes) -> Counts:
         )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise Broken(f"A stored window of statistics cannot be read: {error!r}.") from error
+
+
+def pack_steps(counts: Steps) -> bytes:
+    """Write counts of orders by shard and status."""
+    return zlib.compress(json.dumps(counts, separators=(",", ":")).encode("utf-8"), _LEVEL)
+
+
+def unpack_steps(data: bytes) -> dict[int, dict[str, int]]:
+    """Read them back; Broken when they are none."""
+    try:
+        return {int(shard): dict(row) for shard, row in json.loads(zlib.decompress(data)).items()}
+    except (zlib.error, ValueError, TypeError, AttributeError) as error:
+        raise Broken(f"Stored counts of orders cannot be read: {error!r}.") from error
 
 
 def pack_shard(shard: StreamShard) -> str:

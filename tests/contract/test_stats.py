@@ -12,6 +12,7 @@ import pytest
 from infra.local.ministack import create_local_tables
 from shared.domain.errors import Unavailable
 from shared.domain.stats.mark import MAX_MARKS, Mark
+from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.top_counts import Row, TopCounts
 from shared.domain.stats.window import (
@@ -205,3 +206,29 @@ def test_a_closed_store_says_so(stats: StatsStore) -> None:
         stats.list_marks(now_ms=0)
     with pytest.raises(Unavailable):
         stats.save_window(make_window(), seen_rev=0)
+
+
+def test_states_are_replaced_on_condition_of_their_rev(stats: StatsStore) -> None:
+    """What a stream shard told of an event is read as it was saved, and only its next version takes its place."""
+    first = EventStates(
+        "gig", "a", {0: {"queued": 3}, 7: {"held": -1, "parked": 1}}, START_MS, BIG, frozenset({BIG}), 1
+    )
+    second = EventStates("gig", "a", {0: {"queued": 4}}, START_MS + 1, BIG, rev=2)
+
+    assert stats.get_states("gig", "a") is None
+    assert stats.save_states(first, seen_rev=0)
+    assert not stats.save_states(first, seen_rev=0)
+    assert stats.get_states("gig", "a") == first
+    assert stats.save_states(second, seen_rev=1)
+    assert not stats.save_states(first, seen_rev=1)
+    assert stats.get_states("gig", "a") == second
+
+
+def test_states_are_listed_by_event(stats: StatsStore) -> None:
+    """All stream shards of one event, and no other event's."""
+    ours = [EventStates("gig", name, {1: {"queued": 1}}, START_MS, 7, rev=1) for name in ("a", "b")]
+    for states in (*ours, EventStates("gig2", "a", {}, START_MS, 7, rev=1)):
+        stats.save_states(states, seen_rev=0)
+
+    assert stats.list_states("gig") == tuple(ours)
+    assert stats.list_states("nothing") == ()

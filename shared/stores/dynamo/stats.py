@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from shared.domain.stats.mark import MAX_MARKS, Mark
+from shared.domain.stats.states import KEEP_S as KEEP_STATES_S
+from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import KEEP_S, MINUTE_S, WindowKey, WindowStats, window_of
 from shared.domain.times import sortable_ms
@@ -23,9 +25,11 @@ from shared.stores.stats_codec import (
     pack_counts,
     pack_numbers,
     pack_shard,
+    pack_steps,
     unpack_counts,
     unpack_numbers,
     unpack_shard,
+    unpack_steps,
 )
 from shared.stores.wire import Item, from_wire, to_wire
 
@@ -108,6 +112,28 @@ class DynamoStats:
         items = self._query(query(self._table, "#pk = :pk", {"pk": STREAM_SHARDS}))
         return tuple(_read_shard(item) for item in items if int(item["newest"]) >= earliest_ms)
 
+    def get_states(self, event_id: str, stream_shard: str) -> EventStates | None:
+        item = self._get(_states_pk(event_id), stream_shard)
+        return None if item is None else _read_states(item)
+
+    def save_states(self, states: EventStates, *, seen_rev: int) -> bool:
+        item = {
+            "pk": _states_pk(states.event_id),
+            "sk": states.stream_shard,
+            "event_id": states.event_id,
+            "rev": states.rev,
+            "upto": str(states.upto),
+            "late": pack_numbers(states.late),
+            "newest": states.newest_ms,
+            "counts": pack_steps(states.counts),
+            "expires_at": self._clock.now_ms() // 1000 + KEEP_STATES_S,
+        }
+        return self._put(item, seen_rev)
+
+    def list_states(self, event_id: str) -> tuple[EventStates, ...]:
+        items = self._query(query(self._table, "#pk = :pk", {"pk": _states_pk(event_id)}))
+        return tuple(_read_states(item) for item in items)
+
     def mark_buyers(self, marks: Sequence[Mark]) -> None:
         for mark in marks:
             item = {
@@ -175,3 +201,19 @@ def _read_window(item: Item) -> WindowStats:
 
 def _read_shard(item: Item) -> StreamShard:
     return unpack_shard(item["sk"], int(item["newest"]), int(item["rev"]), item["refused"])
+
+
+def _states_pk(event_id: str) -> str:
+    return f"states#{event_id}"
+
+
+def _read_states(item: Item) -> EventStates:
+    return EventStates(
+        event_id=item["event_id"],
+        stream_shard=item["sk"],
+        counts=unpack_steps(bytes(item["counts"])),
+        newest_ms=int(item["newest"]),
+        upto=int(item["upto"]),
+        late=unpack_numbers(item["late"]),
+        rev=int(item["rev"]),
+    )

@@ -12,6 +12,7 @@ from typing import Any
 
 from shared.domain.errors import Unavailable
 from shared.domain.stats.mark import MAX_MARKS, Mark
+from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import MINUTE_S, WindowKey, WindowStats, window_of
 from shared.ports import Clock
@@ -20,14 +21,17 @@ from shared.stores.stats_codec import (
     pack_counts,
     pack_numbers,
     pack_shard,
+    pack_steps,
     unpack_counts,
     unpack_numbers,
     unpack_shard,
+    unpack_steps,
 )
 
 FILE_NAME = "stats.db"
 # How long a writer waits for another process's transaction, which takes milliseconds.
 BUSY_TIMEOUT_S = 2.0
+_STATES = "SELECT event_id, stream_shard, rev, upto, late, newest_ms, counts FROM states"
 _COLUMNS = "stream_shard, length_s, start_ms, counts, upto, late, rev"
 
 
@@ -114,6 +118,36 @@ class SqliteStats:
         )
         return tuple(unpack_shard(*row) for row in rows)
 
+    def get_states(self, event_id: str, stream_shard: str) -> EventStates | None:
+        rows = self._run(f"{_STATES} WHERE event_id = ? AND stream_shard = ?", (event_id, stream_shard))
+        return _read_states(rows[0]) if rows else None
+
+    def save_states(self, states: EventStates, *, seen_rev: int) -> bool:
+        values = (
+            states.rev,
+            str(states.upto),
+            pack_numbers(states.late),
+            states.newest_ms,
+            pack_steps(states.counts),
+            states.event_id,
+            states.stream_shard,
+        )
+        if seen_rev:
+            return self._changes(
+                "UPDATE states SET rev = ?, upto = ?, late = ?, newest_ms = ?, counts = ?"
+                " WHERE event_id = ? AND stream_shard = ? AND rev = ?",
+                (*values, seen_rev),
+            )
+        return self._changes(
+            "INSERT INTO states (rev, upto, late, newest_ms, counts, event_id, stream_shard)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            values,
+        )
+
+    def list_states(self, event_id: str) -> tuple[EventStates, ...]:
+        rows = self._run(f"{_STATES} WHERE event_id = ? ORDER BY stream_shard", (event_id,))
+        return tuple(_read_states(row) for row in rows)
+
     def mark_buyers(self, marks: Sequence[Mark]) -> None:
         with self._translated(), self._turn:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -165,6 +199,19 @@ def _read_window(row: Any) -> WindowStats:  # noqa: ANN401 - a row of _COLUMNS
     return WindowStats(
         key=WindowKey(stream_shard, length_s, start_ms),
         counts=unpack_counts(counts),
+        upto=int(upto),
+        late=unpack_numbers(late),
+        rev=rev,
+    )
+
+
+def _read_states(row: Any) -> EventStates:  # noqa: ANN401 - a row of _STATES
+    event_id, stream_shard, rev, upto, late, newest_ms, counts = row
+    return EventStates(
+        event_id=event_id,
+        stream_shard=stream_shard,
+        counts=unpack_steps(counts),
+        newest_ms=newest_ms,
         upto=int(upto),
         late=unpack_numbers(late),
         rev=rev,

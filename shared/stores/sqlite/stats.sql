@@ -20,6 +20,17 @@ CREATE TABLE IF NOT EXISTS stream_shards (
     refused   TEXT NOT NULL
 ) WITHOUT ROWID;
 
+CREATE TABLE IF NOT EXISTS states (
+    event_id      TEXT NOT NULL,
+    stream_shard  TEXT NOT NULL,
+    rev           INTEGER NOT NULL,
+    upto          TEXT NOT NULL,         -- sequence numbers have up to 40 digits
+    late          TEXT NOT NULL,
+    newest_ms     INTEGER NOT NULL,
+    counts        BLOB NOT NULL,         -- compressed JSON
+    PRIMARY KEY (event_id, stream_shard)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS marks (
     buyer_id     TEXT PRIMARY KEY,
     orders_per_s REAL NOT NULL,

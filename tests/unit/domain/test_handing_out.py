@@ -58,11 +58,12 @@ def test_q18_a_receipt_counts_until_another_has_the_order(make: Make, stage: Sta
     second = handing_out.take(first, stage, op="t2", now_ms=NOW + 20_000, until_ms=NOW + 30_000)
 
     assert late.work is None or late.work[0] is not lane
-    for act in (
+    acts: list[Callable[[], Order]] = [
         lambda: handing_out.complete(second, stage, "t1", op="x", now_ms=NOW),
         lambda: handing_out.extend(second, stage, "t1", op="x", now_ms=NOW, until_ms=NOW + 1),
         lambda: handing_out.give_back(second, stage, "t1", op="x", now_ms=NOW),
-    ):
+    ]
+    for act in acts:
         with pytest.raises(Conflicting) as refused:
             act()
         assert refused.value.reason == "receipt-superseded"

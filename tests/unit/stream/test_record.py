@@ -24,10 +24,12 @@ def test_an_arrival() -> None:
         at_ms=12_345,
         key="gig#1",
         event_id="gig",
+        shard=1,
         buyer_id="ann",
         before="new",
         after="queued",
         depth=1,
+        parked=0,
     )
 
 
@@ -47,6 +49,7 @@ def test_a_step(old: Any, new: Any, step: tuple[str, str], depth: int) -> None: 
 
     assert (change.before, change.after) == step
     assert change.depth == depth
+    assert change.parked == (new is not None and new.parked is not None)
     assert not change.arrived
 
 
