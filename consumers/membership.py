@@ -8,10 +8,9 @@ write is conditional.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
+from shared.domain.rendezvous import owner
 from shared.ports import Clock, ControlStore, Member
 
 HEARTBEAT_S = 1.0
@@ -68,12 +67,3 @@ class Membership:
 
     def _me(self) -> Member:
         return Member(self.name, self.incarnation, self._beat)
-
-
-def owner(task_name: str, live: Sequence[str]) -> str:
-    """Return the live member that a task falls to: the highest hash of the pair wins."""
-    return max(live, key=lambda name: _weight(task_name, name))
-
-
-def _weight(task_name: str, name: str) -> bytes:
-    return blake2b(f"{len(task_name)}:{task_name}{name}".encode(), digest_size=8).digest()

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from consumers.membership import Membership, owner
+from consumers.membership import Membership
 from consumers.tasks import GroupTask, ShardTask, group_tasks, shard_tasks
 from consumers.tools import Tools
 from shared.domain.errors import Unavailable
+from shared.domain.rendezvous import owner
 from shared.domain.sale import Sale
 
 SALES_S = 1.0

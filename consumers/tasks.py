@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shared.domain.rendezvous import group_task_name, shard_task_name
 from shared.domain.sale import Sale, group_of
 
 # Idle looks per second that one event costs in each lane, over all its shards; an empty look is half a read unit.
@@ -24,7 +25,7 @@ class GroupTask:
     @property
     def name(self) -> str:
         """A name that no other task has."""
-        return f"group#{self.event_id}#{self.group}"
+        return group_task_name(self.event_id, self.group)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +38,7 @@ class ShardTask:
     @property
     def name(self) -> str:
         """A name that no other task has."""
-        return f"shard#{self.event_id}#{self.shard}"
+        return shard_task_name(self.event_id, self.shard)
 
 
 def shard_count(sale: Sale) -> int:

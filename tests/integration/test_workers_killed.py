@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from consumers.membership import owner
 from consumers.tasks import GroupTask
 from shared.domain.order import Status
+from shared.domain.rendezvous import owner
 from tests.integration.town import Town, make_town, wait_until
 
 __all__ = ["make_town"]

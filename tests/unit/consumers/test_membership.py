@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from consumers.membership import MISSED_BEATS, Membership, owner
+from consumers.membership import MISSED_BEATS, Membership
+from shared.domain.rendezvous import owner
 from shared.ports import Store
 from shared.stores.sqlite import SqliteStore
 from tests.fakes.system import FakeClock
