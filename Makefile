@@ -10,7 +10,7 @@ RUN_STAMP := $(VENV)/.run.stamp
 DEV_STAMP := $(VENV)/.dev.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test simulate lint format types openapi lock clean
+.PHONY: help setup demo test simulate lint format types openapi package lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-9s %s\n", $$1, $$2 }'
@@ -41,17 +41,24 @@ types: setup ## check types
 openapi: setup ## write infra/openapi.json from the routes
 	$(BIN)/python -m infra.openapi
 
+package: $(RUN_STAMP) ## build the Lambda bundles; build/lambda.zip is the one for ARCH (arm64 if not given)
+	ARCH=$(ARCH) $(BIN)/python -m infra.bundle
+
 # The locks hold the newest versions that pyproject.toml allows, for Python 3.11 and later on every platform.
-# The second is bound by the first, so that what is tested is what runs.
+# The second is bound by the first, so that what is tested is what runs; the third is the part of the first that goes
+# to Lambda.
 UV      := .venv-lock/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --upgrade \
-	--python-version 3.11 --custom-compile-command 'make lock' --group build
+	--python-version 3.11 --custom-compile-command 'make lock'
 
-lock: ## resolve the dependencies again and write both lock files
+lock: ## resolve the dependencies again and write the lock files
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --disable-pip-version-check --quiet --upgrade uv
-	$(COMPILE) pyproject.toml --extra local --output-file requirements.lock
-	$(COMPILE) pyproject.toml --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --group build --extra local --output-file requirements.lock
+	$(COMPILE) pyproject.toml --group build --extra dev --constraints requirements.lock \
+		--output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --constraints requirements.lock --output-file requirements-lambda.lock
+	$(COMPILE) infra/tools.in --output-file infra/tools.lock
 
 simulate: setup ## play SEEDS whole nights in virtual time, with every fault (1000 if not given)
 	$(BIN)/python -m tests.simulation.run --seeds $(or $(SEEDS),1000)

@@ -6,20 +6,18 @@ named by ONSALE_MINISTACK_VENV. Made once, from hashes; made again when `minista
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-import venv
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from infra.own_environment import OwnEnvironment
 from shared.domain.errors import Unavailable
 from shared.stores.dynamo.client import connect
 from shared.stores.dynamo.tables import Tables, create_tables
@@ -121,36 +119,7 @@ def create_local_tables(url: str, prefix: str, region: str = REGION) -> None:
 
 def ministack_python() -> Path:
     """Return the interpreter that has ministack, after making its environment where that was not done yet."""
-    folder = _environment_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    python, stamp = folder / "bin" / "python", folder / ".stamp"
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs or commands may want it at the same moment
-        if not stamp.exists() or stamp.read_bytes() != LOCK.read_bytes():
-            _make(folder, python)
-            stamp.write_bytes(LOCK.read_bytes())
-    return python
-
-
-def _environment_folder() -> Path:
-    if os.environ.get(ENVIRONMENT):
-        return Path(os.environ[ENVIRONMENT]).resolve()
-    root = Path(__file__).parents[2]
-    return (root if (root / "pyproject.toml").exists() else Path.cwd()) / ".venv-ministack"
-
-
-def _make(folder: Path, python: Path) -> None:
-    # Without pip of its own: a Python whose ensurepip is split off can make it all the same, and ours fills it.
-    venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
-    install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--requirement", str(LOCK)]
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", "--python", str(python), *install], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise Unavailable(
-            f"ministack could not be installed into {folder}: check that PyPI can be reached, or name an environment "
-            f"that has it in {ENVIRONMENT}. pip said: {done.stderr.strip()[-300:]}"
-        )
+    return OwnEnvironment("ministack", LOCK, ENVIRONMENT).python()
 
 
 def _variables(port: int, services: tuple[str, ...], folder: Path) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Looking at AWS from outside the system: what the template becomes, and what an account allows."""
