@@ -29,6 +29,13 @@ def demo(
     kill_workers: Annotated[
         bool, typer.Option("--kill-workers", help="SIGKILL workers, again and again, while the sale runs.")
     ] = False,
+    payment_chaos: Annotated[
+        bool,
+        typer.Option(
+            "--payment-chaos",
+            help="Kill the payment service for 20 s in the middle; lose, double and delay its webhooks.",
+        ),
+    ] = False,
     hold_ttl_s: Annotated[int | None, typer.Option(min=1, help="How long seats are held, in seconds.")] = None,
     data: Annotated[
         Path, typer.Option(help="Folder of the run, emptied first; it stays for `onsale verify`.")
@@ -39,9 +46,10 @@ def demo(
 
     Buyers come from separate processes: some send twice, some cards are declined, some pay by hand, some vanish or
     cancel, parties are of different size. Every figure is counted from receipts, stored orders, inventory and the
-    payment service's books. Exit code 6 when an invariant is false.
+    payment service's books; before that the reconciler walks until orders and payments agree. Exit code 6 when an
+    invariant is false or a payment stays open.
 
-    Examples: onsale demo · onsale demo --buyers 5000 --seats 1000 --kill-workers --json
+    Examples: onsale demo · onsale demo --buyers 5000 --seats 1000 --kill-workers --json · onsale demo --payment-chaos
     """
     from infra.demo.options import DemoOptions
     from infra.demo.report import demo_report, is_broken
@@ -60,6 +68,7 @@ def demo(
         store=str(store),
         seed=secrets.randbelow(2**32) if seed is None else seed,
         kill_workers=kill_workers,
+        payment_chaos=payment_chaos,
         hold_ttl_s=hold_ttl_s,
     )
     empty_folder(data)
@@ -95,4 +104,6 @@ def _put(report: dict[str, Any]) -> None:
         put_facts({name: report[name] for name in names}, title=title)
     rows = [(name, truth, report["because"][name]) for name, truth in report["invariants"].items()]
     put_table(("", "", ""), rows, title="What must always hold")
+    walks = {name: value for name, value in report["reconciliation"].items() if isinstance(value, int)}
+    put_facts(walks, title="Orders against payments")
     put_facts(report["seconds"], title="Seconds by phase")

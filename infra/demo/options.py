@@ -30,6 +30,7 @@ class DemoOptions:
     store: str = "sqlite"
     seed: int = 0
     kill_workers: bool = False
+    payment_chaos: bool = False
     hold_ttl_s: int | None = None
 
     @property

@@ -6,9 +6,12 @@ import os
 import platform
 from typing import Any
 
+from consumers.reconcile.report import Report
 from infra.demo.run import Course, Evidence
 from infra.verify.figures import sale_figures
 from shared.domain.order import Status
+
+MAX_TOLD = 5
 
 
 def demo_report(course: Course, evidence: Evidence) -> dict[str, Any]:
@@ -50,6 +53,8 @@ def demo_report(course: Course, evidence: Evidence) -> dict[str, Any]:
         "counted_by_stream": evidence.stream.orders,
         "changes_by_stream": evidence.stream.changes,
         "workers_killed": course.kills,
+        "payment_outage_s": course.outage_s,
+        "reconciliation": _reconciliation(course.reconciled),
         "restarts": course.restarts,
         "timed_out": not course.in_time,
         "seconds": course.seconds,
@@ -63,6 +68,7 @@ def demo_report(course: Course, evidence: Evidence) -> dict[str, Any]:
             "party_max": options.party_max,
             "calm": options.calm,
             "kill_workers": options.kill_workers,
+            "payment_chaos": options.payment_chaos,
             "hold_ttl_s": options.hold_s,
         },
         "machine": {
@@ -81,4 +87,18 @@ def is_broken(course: Course, evidence: Evidence) -> bool:
         or not sale_figures(evidence.verification.facts).clean
         or course.waiting_that_fit > 0
         or not course.in_time
+        or course.reconciled[-1].open > 0
     )
+
+
+def _reconciliation(walks: list[Report]) -> dict[str, Any]:
+    """Sum up the walks: what was mended in all, and what the last one left open."""
+    last = walks[-1]
+    return {
+        "walks": len(walks),
+        "mended": sum(walk.mended for walk in walks),
+        "open": last.open,
+        "for_a_person": last.for_a_person,
+        "orphans": sum(one.code == "orphan" for walk in walks for one in walk.findings),
+        "sentences": [one.sentence for one in last.findings][:MAX_TOLD],
+    }

@@ -10,9 +10,12 @@ from functools import partial
 
 from rich.console import Console
 
+from consumers.reconcile.report import Report
 from infra.cli.api import Api
 from infra.demo.killer import Killer
 from infra.demo.options import EVENT, DemoOptions
+from infra.demo.outage import FAULTS, Outage
+from infra.demo.settle import reconcile_until_settled
 from infra.demo.show import Show
 from infra.demo.stream import StreamCounts, count_stream
 from infra.demo.watch import Watch
@@ -48,6 +51,8 @@ class Course:
     in_time: bool = True
     kills: int = 0
     restarts: int = 0
+    outage_s: float = 0.0
+    reconciled: list[Report] = field(default_factory=list)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -69,7 +74,9 @@ class Evidence:
 def run_demo(options: DemoOptions, console: Console) -> tuple[Course, Evidence]:
     """Run one demo in a system of its own; errors of the system's families when it cannot even start."""
     course = Course(options)
-    system = System(Plan(options.data, options.store, options.workers), partial(console.print, markup=False))
+    faults = FAULTS if options.payment_chaos else {}
+    plan = Plan(options.data, options.store, options.workers, payment_faults=faults)
+    system = System(plan, partial(console.print, markup=False))
     with Show(console, options.buyers, options.capacity) as show:
         show.phase("Starting API, workers, payment service and change pump.")
         try:
@@ -100,7 +107,8 @@ def _sell(course: Course, system: System, running: Running, store: Store, show: 
         crowd = Stampede(_job(options, running), processes=processes_for(options.buyers))
         crowd.prepare()
     killer = Killer(system, options.seed) if options.kill_workers else None
-    watch = Watch(system, store, sale, crowd, show, killer=killer)
+    outage = Outage(system) if options.payment_chaos else None
+    watch = Watch(system, store, sale, crowd, show, killer=killer, outage=outage)
     try:
         with course.phase("stampede"):
             show.phase(f"The sale is open: {options.buyers:,} buyers, {options.capacity:,} seats.")
@@ -108,12 +116,19 @@ def _sell(course: Course, system: System, running: Running, store: Store, show: 
             course.in_time &= watch.until(lambda: crowd.progress().answered >= options.buyers, deadline_s)
         with course.phase("drain"):
             show.phase("Every buyer has an answer; seats, payments and expiring holds.")
+            if outage is not None:
+                course.in_time &= watch.until(lambda: outage.over, deadline_s)
+                course.outage_s = outage.lasted_s
             course.in_time &= watch.until_looks_agree(lambda seen: seen.drained, deadline_s)
             course.waiting_that_fit = watch.looked.waiting_that_fit if watch.looked is not None else 0
         with course.phase("close"):
             show.phase("Drained; the sale closes.")
             patiently(partial(api.call, "POST", f"/v1/staff/sales/{EVENT}/close"))
             course.in_time &= watch.until_looks_agree(lambda seen: seen.at_rest, deadline_s)
+        with course.phase("reconcile"):
+            show.phase("Comparing orders and payments, both ways.")
+            gateway = open_gateway(folder_settings(options.data), SystemClock())
+            course.reconciled = reconcile_until_settled(store, gateway, watch.pass_time)
         with course.phase("go_home"):
             crowd.tell_news()
             watch.until(lambda: not crowd.running, time.monotonic() + BOTS_GO_HOME_WITHIN_S)

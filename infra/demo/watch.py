@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from infra.demo.killer import Killer
 from infra.demo.look import Look, look
+from infra.demo.outage import Outage
 from infra.demo.show import Show
 from infra.load.stampede import Stampede
 from infra.local.system import System
@@ -23,7 +24,15 @@ class Watch:
     """Watches one sale and its crowd until `deadline_s` (monotonic)."""
 
     def __init__(
-        self, system: System, store: Store, sale: Sale, crowd: Stampede, show: Show, *, killer: Killer | None
+        self,
+        system: System,
+        store: Store,
+        sale: Sale,
+        crowd: Stampede,
+        show: Show,
+        *,
+        killer: Killer | None,
+        outage: Outage | None,
     ) -> None:
         self._system = system
         self._store = store
@@ -31,6 +40,7 @@ class Watch:
         self._crowd = crowd
         self._show = show
         self._killer = killer
+        self._outage = outage
         self._look_at_s = 0.0
         self.looked: Look | None = None
 
@@ -62,11 +72,17 @@ class Watch:
         self.looked = None
         return self.until(done, deadline_s)
 
+    def pass_time(self, seconds: float) -> None:
+        """Let so much time pass."""
+        self.until(lambda: False, time.monotonic() + seconds)
+
     def _tick(self) -> None:
         time.sleep(TICK_S)
         self._system.supervise()
         if self._killer is not None:
             self._killer.strike_if_due()
+        if self._outage is not None:
+            self._outage.act_if_due()
         now_s = time.monotonic()
         if now_s - self._look_at_s >= LOOK_EVERY_S:
             self.looked, self._look_at_s = look(self._store, self._sale), now_s
