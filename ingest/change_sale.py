@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ingest.audit_trail import Actor, write_audit
 from ingest.parts import Parts
 from shared.domain.errors import AnswerLost, Conflicting, NotFound
@@ -45,20 +47,28 @@ def standing_sale(parts: Parts, event_id: str) -> SaleView:
 def _change(
     parts: Parts, event_id: str, actor: Actor, action: str, status: SaleStatus, *, allocation_paused: bool = False
 ) -> Sale:
-    """Write the change on condition of the version; a repeat that changes nothing is audited all the same.
+    def change(sale: Sale) -> Sale:
+        after = sale.changed(status, allocation_paused=allocation_paused)
+        unchanged = sale.status is status and sale.allocation_paused == allocation_paused
+        return sale if unchanged else after
 
-    The first attempt may have died between the change and its audit entry.
+    before, after = write_change(parts, event_id, change)
+    write_audit(parts, actor, action, before=before, after=after)
+    return after
+
+
+def write_change(parts: Parts, event_id: str, change: Callable[[Sale], Sale]) -> tuple[Sale, Sale]:
+    """Write a change on condition of the version, and return the sale before and after it.
+
+    A change that returns the sale as it is writes nothing. Whoever asks audits that as well: the first attempt may
+    have died between the change and its audit entry.
     """
     for _ in range(MAX_TRIES):
         before = standing_sale(parts, event_id).sale
-        after = before.changed(status, allocation_paused=allocation_paused)
-        unchanged = before.status is status and before.allocation_paused == allocation_paused
-        if unchanged:
-            after = before
-        if unchanged or _save(parts, after, seen_version=before.version):
-            write_audit(parts, actor, action, before=before, after=after)
+        after = change(before)
+        if after == before or _save(parts, after, seen_version=before.version):
             parts.sales.forget(event_id)
-            return after
+            return before, after
     raise Conflicting("Somebody else is changing this sale; read it again before deciding.", code="version-conflict")
 
 

@@ -92,6 +92,23 @@ class PauseRequest(Strict):
     all: bool = Field(default=False, description="Also stop giving out seats; payment and expiry go on.")
 
 
+class ReshardRequest(Strict):
+    """How many shards a running sale is to have."""
+
+    shards: int = Field(ge=1, le=MAX_SHARDS, examples=[64], description="Not fewer than it has.")
+
+
+class PoolChangeRequest(Strict):
+    """One figure of a pool as it is to be, so that sending it again changes nothing."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"capacity": 1100}, {"withheld": 20}]})
+
+    capacity: int | None = Field(default=None, ge=1, le=MAX_CAPACITY, description="Seats in all.")
+    withheld: int | None = Field(
+        default=None, ge=0, le=MAX_CAPACITY, description="Seats set aside; fewer than before: sold again."
+    )
+
+
 class SeatsThen(StrEnum):
     """What becomes of the seats of an order that is paid back whole."""
 

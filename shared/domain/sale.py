@@ -133,6 +133,37 @@ class Sale:
         """Say whether no further order can come, so that the line may be brought to its end."""
         return self.status in {SaleStatus.CLOSED, SaleStatus.CANCELLED} or now_ms >= self.closes_at_ms
 
+    def resharded(self, shards: int) -> Sale:
+        """Return the next version with a grown shard map; the same one when it has as many shards already.
+
+        Conflicting when the map cannot grow (so): orders of every version stay where they are, so fewer shards would
+        save nothing.
+        """
+        if shards == self.shards:
+            return self
+        if self.status in {SaleStatus.CLOSED, SaleStatus.CANCELLED}:
+            raise Conflicting(f"The sale is {self.status}; no more orders come.", code=str(self.status))
+        if shards < self.shards:
+            raise Conflicting(
+                f"The sale has {self.shards} shards, and they only become more: orders stay where they are.",
+                code="shards-only-grow",
+                shards=self.shards,
+            )
+        if self.map_version == MAX_MAP_VERSION:
+            raise Conflicting(
+                f"The shard map has grown {MAX_MAP_VERSION - 1} times, and repeated requests still have to find orders "
+                "of every earlier map; it cannot grow again.",
+                code="shard-map-full",
+            )
+        return replace(self, shard_counts=(*self.shard_counts, shards), version=self.version + 1)
+
+    def with_capacity(self, pool_id: str, capacity: int) -> Sale:
+        """Return the next version with as many seats in a pool; the same one when it has them. NotFound without it."""
+        if self.pool(pool_id).capacity == capacity:
+            return self
+        pools = tuple(replace(pool, capacity=capacity) if pool.pool_id == pool_id else pool for pool in self.pools)
+        return replace(self, pools=pools, version=self.version + 1)
+
     def changed(self, status: SaleStatus, *, allocation_paused: bool = False) -> Sale:
         """Return the next version with another status; Conflicting when it has ended for good."""
         ends = status is self.status or (self.status is SaleStatus.CLOSED and status is SaleStatus.CANCELLED)

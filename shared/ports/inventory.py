@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shared.domain.inventory import PoolState
     from shared.domain.order import Order, WorkHint
     from shared.domain.order_id import OrderKey
+    from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
     from shared.ports.orders import Saved
 
@@ -87,6 +88,13 @@ class InventoryStore(Protocol):
 
     def give_back(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
         """Move unsold seats of a slice back to the pool; False when the slice has fewer."""
+        ...
+
+    def change_pool(self, event_id: str, pool_id: str, change: PoolChange, *, op: str) -> bool:
+        """Carry out a change by staff, all or nothing.
+
+        False when the pool's capacity or withheld seats are no longer those seen, or a counter would fall below 0.
+        """
         ...
 
     def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from shared.domain.inventory import PoolState
     from shared.domain.order import Lane, Order
     from shared.domain.order_id import OrderKey
+    from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
     from shared.ports import (
         Accepted,
         AuditEntry,
+        CheckReport,
         GrantTurn,
         HintPage,
         HoldBatch,
@@ -103,6 +105,11 @@ class WrappedStore(ABC):
             lambda: self._inner.give_back(event_id, pool_id, slice_no, seats, op=op),
         )
 
+    def change_pool(self, event_id: str, pool_id: str, change: PoolChange, *, op: str) -> bool:
+        return self._through(
+            "change_pool", f"{event_id}/{pool_id}", lambda: self._inner.change_pool(event_id, pool_id, change, op=op)
+        )
+
     def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:
         return self._through(
             "decide_sold_out",
@@ -147,6 +154,12 @@ class WrappedStore(ABC):
 
     def members(self) -> tuple[Member, ...]:
         return self._through("members", "members", self._inner.members)
+
+    def note_check(self, report: CheckReport) -> None:
+        self._through("note_check", "checks", lambda: self._inner.note_check(report))
+
+    def list_checks(self) -> tuple[CheckReport, ...]:
+        return self._through("list_checks", "checks", self._inner.list_checks)
 
     def audit(self, entry: AuditEntry) -> None:
         self._through("audit", "audit", lambda: self._inner.audit(entry))

@@ -8,7 +8,7 @@ import pytest
 
 from shared.domain.errors import NotFound
 from shared.domain.sale import Pool, SaleStatus, TicketType, WhenShort
-from shared.ports import AuditEntry, Member, Notice, PoolNotice, SaleView, Store, Word
+from shared.ports import AuditEntry, CheckReport, Member, Notice, PoolNotice, SaleView, Store, Word
 from tests.builders import make_sale
 
 FULL_SALE = make_sale(
@@ -166,3 +166,16 @@ def test_a_repeated_audit_entry_counts_once(store: Store) -> None:
         store.audit(entry)
 
     assert len(store.list_audit(limit=10)) == 2
+
+
+def test_a_check_keeps_its_newest_report(store: Store) -> None:
+    """Each check has one report for each subject; an older run that ends late does not take its place."""
+    gig = CheckReport("verify", "gig", 2_000, good=False, facts={"I1": "true", "I4": "false"})
+    books = CheckReport("reconcile", "", 1_000, good=True, facts={})
+    for report in (gig, books, replace(gig, at_ms=1_999, good=True)):
+        store.note_check(report)
+
+    assert list(store.list_checks()) == [books, gig]
+    later = replace(gig, at_ms=2_001, good=True)
+    store.note_check(later)
+    assert later in store.list_checks()

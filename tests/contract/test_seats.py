@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from shared.domain import transitions
 from shared.domain.errors import NotFound
+from shared.domain.inventory import PoolState
 from shared.domain.order import Order
+from shared.domain.pool_change import PoolChange, to_capacity, to_withheld
 from shared.domain.sale import Pool
 from shared.ports import Saved, Store
 from tests.builders import make_order, make_sale
@@ -214,3 +217,76 @@ def test_counters_of_a_hundred_buyers_are_read_at_once(store: Store) -> None:
     """Those without a counter are absent."""
     assert store.buyer_counts("gig", [f"buyer-{number}" for number in range(100)]) == {}
     assert store.buyer_counts("gig", []) == {}
+
+
+def change(store: Store, decide: Callable[[PoolState], PoolChange | None], *, op: str) -> bool:
+    """Carry out what `decide` makes of the pool as it is now."""
+    wanted = decide(store.get_pool(TWO_SLICES, "floor"))
+    assert wanted is not None
+    return store.change_pool("gig", "floor", wanted, op=op)
+
+
+def test_more_seats_are_nobodys_yet(store: Store) -> None:
+    """They wait in the pool for whoever's line comes first, once for each operation."""
+    store.open_inventory(TWO_SLICES)
+    more = to_capacity(store.get_pool(TWO_SLICES, "floor"), 27)
+    assert more is not None
+
+    assert store.change_pool("gig", "floor", more, op="more")
+
+    assert counts(store) == (17, [5, 5], [0, 0], 0)
+    assert store.get_pool(TWO_SLICES, "floor").capacity == 27
+
+
+def test_a_repeated_change_counts_once(store: Store, kind: StoreKind) -> None:
+    """The same operation is recognised; another one meets figures that are no longer those it saw."""
+    store.open_inventory(TWO_SLICES)
+    more = to_capacity(store.get_pool(TWO_SLICES, "floor"), 27)
+    assert more is not None
+    assert store.change_pool("gig", "floor", more, op="more")
+
+    assert store.change_pool("gig", "floor", more, op="more") or not kind.remembers_moves
+    assert not store.change_pool("gig", "floor", more, op="other")
+    assert store.get_pool(TWO_SLICES, "floor").capacity == 27
+
+
+def test_fewer_seats_recall_what_nobody_has(store: Store) -> None:
+    """The pool's own go first, then those of the fullest slices; held ones stay."""
+    held_order(store)
+
+    assert change(store, lambda pool: to_capacity(pool, 7), op="fewer")
+
+    pool = store.get_pool(TWO_SLICES, "floor")
+    assert (pool.capacity, pool.unassigned, pool.unsold, pool.taken, pool.balanced) == (7, 0, 5, 2, True)
+    assert change(store, lambda pool: to_capacity(pool, 2), op="fewest")
+    assert counts(store) == (0, [0, 0], [0, 2], 0)
+
+
+def test_a_change_that_comes_too_late_changes_nothing(store: Store) -> None:
+    """Seats held meanwhile, or other figures of the pool, and all of it stays as it was."""
+    store.open_inventory(TWO_SLICES)
+    seen = store.get_pool(TWO_SLICES, "floor")
+    none, fewer, aside = to_capacity(seen, 1), to_capacity(seen, 19), to_withheld(seen, 3)
+    assert none is not None
+    assert fewer is not None
+    assert aside is not None
+    order = queue(store, 1, quantity=2)[0]
+    assert store.hold_batch(batch_of([order], slice_no=1)).held
+
+    assert not store.change_pool("gig", "floor", none, op="none")
+    assert counts(store) == (10, [5, 3], [0, 2], 0)
+    assert store.change_pool("gig", "floor", aside, op="aside")
+    assert not store.change_pool("gig", "floor", fewer, op="fewer")
+    assert counts(store) == (7, [5, 3], [0, 2], 3)
+
+
+def test_seats_are_set_aside_and_released(store: Store) -> None:
+    """Withheld seats cannot be drawn; released ones can."""
+    store.open_inventory(TWO_SLICES)
+
+    assert change(store, lambda pool: to_withheld(pool, 12), op="aside")
+    assert counts(store)[3] == 12
+    assert not store.draw("gig", "floor", 0, 1, op="draw-1")
+    assert change(store, lambda pool: to_withheld(pool, 4), op="release")
+    assert counts(store)[0] == 8
+    assert store.draw("gig", "floor", 0, 8, op="draw-2")

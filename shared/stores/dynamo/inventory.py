@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from shared.domain.inventory import PoolState
     from shared.domain.order import Order
+    from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
     from shared.ports import HoldBatch
     from shared.stores.dynamo.expressions import Body
@@ -86,6 +87,19 @@ class Inventory(Base):
 
     def give_back(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
         return self._move(event_id, pool_id, slice_no, -seats, name=("give back", event_id, op))
+
+    def change_pool(self, event_id: str, pool_id: str, change: PoolChange, *, op: str) -> bool:
+        table = self._tables.inventory
+        actions = [s.change(table, s.pool_key(event_id, pool_id), change)]
+        actions += [
+            s.move(table, s.slice_key(event_id, pool_id, slice_no), "unsold", seats)
+            for slice_no, seats in change.unsold.items()
+        ]
+        try:
+            self._calls.transact(actions, name=("change pool", event_id, op))
+        except Cancelled:
+            return False
+        return True
 
     def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:
         table = self._tables.inventory

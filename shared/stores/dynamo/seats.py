@@ -14,6 +14,7 @@ from shared.stores.dynamo.expressions import Body, check, put, update
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Pool
     from shared.stores.wire import Item
 
@@ -94,6 +95,25 @@ def move(table: str, key: Item, counter: str, seats: int) -> Body:
     change = f"SET #{counter} = #{counter} + :n, #version = #version + :one"
     condition = f"#{counter} >= :least"
     return {"Update": update(table, key, change, condition, {"n": seats, "one": 1, "least": max(0, -seats)})}
+
+
+def change(table: str, key: Item, change: PoolChange) -> Body:
+    """Change a pool's own figures, if they are still those that were seen."""
+    text = (
+        "SET #capacity = #capacity + :capacity, #unassigned = #unassigned + :unassigned,"
+        " #withheld = #withheld + :withheld, #version = #version + :one"
+    )
+    condition = "#capacity = :seen_capacity AND #withheld = :seen_withheld AND #unassigned >= :least"
+    values = {
+        "capacity": change.capacity,
+        "unassigned": change.unassigned,
+        "withheld": change.withheld,
+        "one": 1,
+        "seen_capacity": change.seen_capacity,
+        "seen_withheld": change.seen_withheld,
+        "least": max(0, -change.unassigned),
+    }
+    return {"Update": update(table, key, text, condition, values)}
 
 
 def count_up(table: str, key: Item, quantity: int, most: int) -> Body:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shared.domain.order import Order
+    from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
     from shared.ports import HoldBatch
 
@@ -46,6 +47,12 @@ _TAKE_BACK = (
 )
 _WITHHOLD = "UPDATE pools SET withheld = withheld + ?, version = version + 1 WHERE event_id = ? AND pool_id = ?"
 _BUYER_BACK = "UPDATE buyers SET tickets = max(0, tickets - ?) WHERE event_id = ? AND buyer_id = ?"
+_UNSOLD = "SELECT slice_no, unsold FROM slices WHERE event_id = ? AND pool_id = ?"
+_CHANGE = (
+    "UPDATE pools SET capacity = capacity + ?1, unassigned = unassigned + ?2, withheld = withheld + ?3,"
+    " version = version + 1 WHERE event_id = ?4 AND pool_id = ?5 AND capacity = ?6 AND withheld = ?7"
+    " AND unassigned + ?2 >= 0"
+)
 _SELL_OUT = (
     "UPDATE pools SET round = round + 1, sold_out = 1, version = version + 1"
     " WHERE event_id = ?1 AND pool_id = ?2 AND round = ?3 AND sold_out = 0 AND unassigned = 0"
@@ -118,6 +125,12 @@ class SqliteInventory(Part):
     def give_back(self, event_id: str, pool_id: str, slice_no: int, seats: int, *, op: str) -> bool:
         return self._move(event_id, pool_id, slice_no, -seats, op=op)
 
+    def change_pool(self, event_id: str, pool_id: str, change: PoolChange, *, op: str) -> bool:
+        at_ms = self._clock.now_ms()
+        return self._database.write(
+            lambda connection: once(connection, op, at_ms, lambda: _change_pool(connection, event_id, pool_id, change))
+        )
+
     def decide_sold_out(self, sale: Sale, pool_id: str, *, seen_round: int, op: str) -> bool:
         return self._once(op, _SELL_OUT, (sale.event_id, pool_id, seen_round))
 
@@ -147,6 +160,19 @@ class SqliteInventory(Part):
             return once(connection, op, at_ms, lambda: connection.execute(statement, values).rowcount == 1)
 
         return self._database.write(put)
+
+
+def _change_pool(connection: sqlite3.Connection, event_id: str, pool_id: str, change: PoolChange) -> bool:
+    slices = dict(connection.execute(_UNSOLD, (event_id, pool_id)).fetchall())
+    if any(slices[slice_no] + seats < 0 for slice_no, seats in change.unsold.items()):
+        return False
+    parts = (change.capacity, change.unassigned, change.withheld)
+    if not connection.execute(
+        _CHANGE, (*parts, event_id, pool_id, change.seen_capacity, change.seen_withheld)
+    ).rowcount:
+        return False
+    connection.executemany(_ASSIGN, [(seats, event_id, pool_id, slice_no) for slice_no, seats in change.unsold.items()])
+    return True
 
 
 def _seats_back(connection: sqlite3.Connection, order: Order, *, withhold: bool) -> None:
