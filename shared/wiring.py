@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.metering.watch import Watch
-from shared.ports import Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
+from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
 from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
 from shared.settings import Settings
@@ -73,3 +73,16 @@ def open_stats(settings: Settings, clock: Clock, *, watch: Watch | None = None) 
     from shared.stores.sqlite.stats import SqliteStats  # noqa: PLC0415
 
     return SqliteStats(settings.data_dir, clock)
+
+
+def open_buyer_orders(settings: Settings) -> BuyerOrdersStore:
+    """Open the copies that buyers list their orders from; Unavailable with what to do when that fails."""
+    if settings.store == "dynamodb":
+        from shared.stores.dynamo.buyer_orders import open_dynamo_buyer_orders  # noqa: PLC0415 - as above
+
+        return open_dynamo_buyer_orders(
+            settings.table_prefix, region=settings.region, endpoint_url=settings.dynamodb_url
+        )
+    from shared.stores.sqlite.buyer_orders import SqliteBuyerOrders  # noqa: PLC0415
+
+    return SqliteBuyerOrders(settings.data_dir)

@@ -1,5 +1,7 @@
 """Lambda entry for batches of the orders table's stream; a local pump calls it with the same shape.
 
+A batch is counted, and what buyers see of their orders is copied to where they list them.
+
 Shape: "Using AWS Lambda with Amazon DynamoDB", with `ReportBatchItemFailures` and a tumbling window. The window is
 configured only because the event then names its stream shard; nothing is kept in its state, for a window ends early
 when a stream shard splits, and a state is handed on before anybody knows whether the batch was counted.
@@ -15,6 +17,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from consumers.stream.batch import read_batch
+from consumers.stream.buyer_orders import Projection
 from consumers.stream.count_once import Incomplete, count_once
 from consumers.stream.parts import open_parts
 from shared.domain.errors import Broken, Invalid
@@ -36,12 +39,14 @@ def handler(event: Event, context: object) -> dict[str, Any]:  # noqa: ARG001 - 
     """
     parts = open_parts()
     try:
-        return handle(event, parts.stats, parts.logger, parts.watch.meter)
+        return handle(event, parts.stats, parts.logger, parts.watch.meter, parts.copies)
     finally:
         parts.send()
 
 
-def handle(event: Event, stats: StatsStore, logger: Logger, meter: Meter | None = None) -> dict[str, Any]:
+def handle(
+    event: Event, stats: StatsStore, logger: Logger, meter: Meter | None = None, copies: Projection | None = None
+) -> dict[str, Any]:
     """Do the handler's work with given parts."""
     records, stream_shard = _records(event)
     batch = read_batch(records)
@@ -59,6 +64,8 @@ def handle(event: Event, stats: StatsStore, logger: Logger, meter: Meter | None 
             stream_shard=stream_shard,
             reason=str(error.__cause__),
         )
+    if copies is not None:
+        failed |= copies.take(stream_shard, records, batch.changes)
     if batch.unreadable:
         logger.error(
             "Records of the stream cannot be read.",

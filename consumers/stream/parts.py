@@ -8,20 +8,22 @@ from functools import cache
 
 from aws_lambda_powertools import Logger
 
+from consumers.stream.buyer_orders import Projection
 from shared.metering.emf import make_sender
 from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.ports import Clock, StatsStore
 from shared.settings import read_settings
 from shared.system import SystemClock
-from shared.wiring import open_stats
+from shared.wiring import open_buyer_orders, open_stats
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The statistics, the clock, the log, what is counted, and what sends it on."""
+    """The statistics, the buyers' copies, the clock, the log, what is counted, and what sends it on."""
 
     stats: StatsStore
+    copies: Projection
     clock: Clock
     logger: Logger
     watch: Watch
@@ -34,10 +36,12 @@ def open_parts() -> Parts:
     settings = read_settings()
     clock = SystemClock()
     watch = Watch(clock)
+    logger = make_logger("consumers", settings)
     return Parts(
         open_stats(settings, clock, watch=watch),
+        Projection(open_buyer_orders(settings), logger),
         clock,
-        make_logger("consumers", settings),
+        logger,
         watch,
         make_sender(settings, watch.meter),
     )

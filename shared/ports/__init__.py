@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shared.ports.buyer_orders import BuyerOrder, BuyerOrderPage, BuyerOrdersStore
 from shared.ports.changes import ChangeLog, StreamPage, StreamRecord
 from shared.ports.control import AuditEntry, ControlStore, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
 from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
@@ -20,6 +21,9 @@ from shared.ports.system import Clock, Ids
 __all__ = [
     "Accepted",
     "AuditEntry",
+    "BuyerOrder",
+    "BuyerOrderPage",
+    "BuyerOrdersStore",
     "ChangeLog",
     "Clock",
     "ControlStore",

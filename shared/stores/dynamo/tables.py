@@ -44,6 +44,11 @@ class Tables:
         """Counts of the stream, and buyers to slow down; `expires_at` is its time to live on AWS."""
         return f"{self.prefix}-stats"
 
+    @property
+    def buyer_orders(self) -> str:
+        """Buyers' copies of their orders, written from the stream."""
+        return f"{self.prefix}-buyer-orders"
+
 
 def table_definitions(tables: Tables) -> list[dict[str, Any]]:
     """Write the tables as `CreateTable` takes them."""
@@ -62,6 +67,7 @@ def table_definitions(tables: Tables) -> list[dict[str, Any]]:
         _table(tables.inventory, "pk"),
         _table(tables.control, "pk", "sk"),
         _table(tables.stats, "pk", "sk"),
+        _table(tables.buyer_orders, "pk", "sk"),
     ]
 
 

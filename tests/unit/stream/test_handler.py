@@ -251,7 +251,9 @@ def test_the_entry_wires_itself_from_the_settings(monkeypatch: pytest.MonkeyPatc
     open_parts.cache_clear()
     try:
         assert handler(make_event(record), None)["batchItemFailures"] == []
+        assert len(open_parts().copies.store.list_orders("ann", limit=5).orders) == 1
         open_parts().stats.close()
+        open_parts().copies.store.close()
     finally:
         open_parts.cache_clear()
     stats = SqliteStats(tmp_path, SystemClock())
