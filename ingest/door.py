@@ -20,8 +20,8 @@ from shared.metrics import ORDERS, REQUEST_S, REQUESTS
 CORRELATION_HEADER = "x-correlation-id"
 # The operation whose outcomes make up the beginning of the funnel.
 PLACE_ORDER = "place_order"
-# What may stand in a log line and in a header without doing harm there.
-_CORRELATION_ID = re.compile(r"[A-Za-z0-9._:=-]{1,128}")
+# What may stand in a log line and in a header without doing harm there, and short enough to travel with the order.
+_CORRELATION_ID = re.compile(r"[A-Za-z0-9._:=-]{1,64}")
 
 
 class Door:

@@ -22,6 +22,7 @@ class OrderWish:
     payment_method: str | None
     holder: str | None
     fingerprint: str
+    correlation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ def place_order(parts: Parts, wish: OrderWish) -> Placed:
         accepted_at_ms=now_ms,
         fingerprint=wish.fingerprint,
         holder=wish.holder,
+        correlation_id=wish.correlation_id,
         op=parts.ids.op_id(),
         payment=Payment(method=wish.payment_method),
         older_homes=address.older,

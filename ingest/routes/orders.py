@@ -56,6 +56,7 @@ def register(app: Resolver, parts: Parts) -> None:
             payment_method=body.payment_method,
             holder=body.holder,
             fingerprint=body.fingerprint(),
+            correlation_id=app.correlation_id,
         )
         placed = place_order(parts, wish)
         order = placed.order

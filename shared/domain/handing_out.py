@@ -12,6 +12,7 @@ from typing import Any
 
 from shared.domain import transitions
 from shared.domain.errors import Conflicting
+from shared.domain.journey import with_step
 from shared.domain.order import Duty, Order
 from shared.domain.taken import Stage, Taken
 from shared.domain.trouble import TroubleKind
@@ -91,4 +92,4 @@ def _superseded() -> Conflicting:
 
 
 def _changed(order: Order, op: str, now_ms: int, **changes: Any) -> Order:  # noqa: ANN401 - as `replace` takes them
-    return replace(order, rev=order.rev + 1, op=op, updated_at_ms=now_ms, **changes)
+    return with_step(order, replace(order, rev=order.rev + 1, op=op, updated_at_ms=now_ms, **changes))

@@ -24,6 +24,7 @@ from shared.domain.trouble import Trouble
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shared.domain.journey import Step
     from shared.domain.order_id import OrderKey
     from shared.domain.taken import Taken
 
@@ -176,7 +177,8 @@ class Parked:
 class Order:
     """One order for its whole life.
 
-    What the buyer sent never changes: everything down to `holder`. `rev` counts the writes; `op` names the operation
+    What the buyer sent never changes: everything down to `correlation_id`, by which the request that brought the order
+    is found in the logs. `steps` is the way it has come since. `rev` counts the writes; `op` names the operation
     that made the last one, so that a writer whose answer was lost knows its own work. `taken` is about fulfilment.
     `older_homes` are the addresses that older versions of the shard map give this key, until the order leaves the line;
     none for orders without a key, and for those that the map's growth did not move. `superseded_by` names the order
@@ -191,6 +193,7 @@ class Order:
     accepted_at_ms: int
     fingerprint: str
     holder: str | None = field(default=None, repr=False)
+    correlation_id: str = ""
 
     status: Status = Status.QUEUED
     reason: Reason | None = None
@@ -205,6 +208,7 @@ class Order:
     failures: int = 0
     parked: Parked | None = None
     history: tuple[Trouble, ...] = ()
+    steps: tuple[Step, ...] = ()
     taken: Taken | None = None
     superseded_by: str | None = None
     older_homes: tuple[OrderKey, ...] = ()
@@ -278,6 +282,7 @@ class WorkHint:
     demand: tuple[Demand, ...]
     accepted_at_ms: int
     older_homes: tuple[OrderKey, ...] = ()
+    correlation_id: str = ""
 
     @property
     def place(self) -> tuple[int, str]:
@@ -290,4 +295,13 @@ def hint_of(order: Order) -> WorkHint | None:
     work = order.work
     if work is None:
         return None
-    return WorkHint(order.key, work[0], work[1], order.buyer_id, order.demand, order.accepted_at_ms, order.older_homes)
+    return WorkHint(
+        order.key,
+        work[0],
+        work[1],
+        order.buyer_id,
+        order.demand,
+        order.accepted_at_ms,
+        order.older_homes,
+        order.correlation_id,
+    )

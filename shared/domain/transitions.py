@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.errors import Conflicting
+from shared.domain.journey import with_step
 from shared.domain.order import (
     MAX_ATTEMPTS,
     Duty,
@@ -247,4 +248,4 @@ def _require(order: Order, status: Status) -> None:
 
 
 def _next(order: Order, op: str, now_ms: int, **changes: Any) -> Order:  # noqa: ANN401 - as `replace` takes them
-    return replace(order, rev=order.rev + 1, op=op, updated_at_ms=now_ms, **changes)
+    return with_step(order, replace(order, rev=order.rev + 1, op=op, updated_at_ms=now_ms, **changes))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shared.domain.errors import Broken, Moved
+from shared.domain.journey import Step
 from shared.domain.money import Money
 from shared.domain.order import (
     Demand,
@@ -47,6 +48,7 @@ def order_item(order: Order) -> Item:
         "accepted_at": order.accepted_at_ms,
         "fingerprint": order.fingerprint,
         "holder": order.holder,
+        "trace": order.correlation_id or None,
         "status": str(order.status),
         "reason": order.reason and str(order.reason),
         "rev": order.rev,
@@ -62,6 +64,7 @@ def order_item(order: Order) -> Item:
         "failures": order.failures or None,
         "parked": order.parked and _parked_value(order.parked),
         "history": [[entry.at_ms, str(entry.kind), entry.duty, entry.note] for entry in order.history] or None,
+        "steps": [step_value(step) for step in order.steps] or None,
         "taken": order.taken and _taken_value(order.taken),
         "superseded_by": order.superseded_by,
         "older": _homes_value(order) or None,
@@ -85,6 +88,7 @@ def read_order(item: Item) -> Order:
             accepted_at_ms=int(item["accepted_at"]),
             fingerprint=item["fingerprint"],
             holder=item.get("holder"),
+            correlation_id=item.get("trace", ""),
             status=Status(item["status"]),
             reason=Reason(item["reason"]) if "reason" in item else None,
             rev=int(item["rev"]),
@@ -101,12 +105,23 @@ def read_order(item: Item) -> Order:
                 Trouble(int(at_ms), TroubleKind(kind), duty, note)
                 for at_ms, kind, duty, note in item.get("history", ())
             ),
+            steps=tuple(_read_step(*step) for step in item.get("steps", ())),
             taken=_read_taken(item.get("taken")),
             superseded_by=item.get("superseded_by"),
             older_homes=read_homes(event_id, item),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise Broken(f"The stored item {item.get('pk')!r} / {item.get('sk')!r} is not an order: {error!r}.") from error
+
+
+def step_value(step: Step) -> list[Any]:
+    """Write a step; one that happened once is its name and its time."""
+    value: list[Any] = [str(step.what), step.at_ms]
+    return value if step.last_ms is None else [*value, step.times, step.last_ms]
+
+
+def _read_step(what: str, at_ms: int, times: int = 1, last_ms: int | None = None) -> Step:
+    return Step(what, int(at_ms), int(times), last_ms if last_ms is None else int(last_ms))
 
 
 def tombstone_item(home: OrderKey, order_id: str) -> Item:

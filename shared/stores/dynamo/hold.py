@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.domain.journey import Step
 from shared.domain.order import Duty, Lane, Status, WorkHint, work_key
 from shared.ports import HoldOutcome
 from shared.stores.dynamo import seats as s
 from shared.stores.dynamo.expressions import update
 from shared.stores.dynamo.orders import tombstone
-from shared.stores.items import standing_for
+from shared.stores.items import standing_for, step_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 # What `transitions.hold` does, without having read the order; a test holds the two together.
 _HOLD = (
     "SET #status = :held, #held_at = :now, #updated_at = :now, #seats = :seats, #attempt = :one, #duties = :duties,"
-    " #work = :work, #rev = #rev + :one, #op = :op REMOVE #parked, #older"
+    " #work = :work, #rev = #rev + :one, #op = :op, #steps = list_append(if_not_exists(#steps, :none), :step)"
+    " REMOVE #parked, #older"
 )
 
 
@@ -105,6 +107,8 @@ def _hold(batch: HoldBatch, hint: WorkHint, table: str) -> Body:
         "duties": {str(Duty.PAY): batch.now_ms, str(Duty.HOLD_END): batch.hold_ends_at_ms},
         "work": work_key(Lane.TIMER, first, hint.key.order_id),
         "op": batch.op,
+        "none": [],
+        "step": [step_value(Step(str(Status.HELD), batch.now_ms))],
     }
     key = {"pk": hint.key.partition, "sk": hint.key.order_id}
     return {"Update": update(table, key, _HOLD, "#status = :queued", values)}

@@ -146,7 +146,8 @@ def _hint(event_id: str, shard: int, item: dict[str, Any]) -> WorkHint:
     lane, at, _ = item["work"].split("#", 2)
     key = OrderKey(event_id, shard, item["sk"])
     demand, homes = read_demand(item["demand"]), read_homes(event_id, item)
-    return WorkHint(key, Lane(lane), int(at), item["buyer"], demand, item["accepted_at"], homes)
+    trace = item.get("trace", "")
+    return WorkHint(key, Lane(lane), int(at), item["buyer"], demand, item["accepted_at"], homes, trace)
 
 
 def _order_id(work: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WORK_INDEX = "work"
 # What the index shows besides its keys: only what never changes as long as the order stands in a lane, so that no later
 # write pays for it.
-PROJECTED = ("buyer", "demand", "accepted_at", "older")
+PROJECTED = ("buyer", "demand", "accepted_at", "older", "trace")
 
 
 @dataclass(frozen=True, slots=True)

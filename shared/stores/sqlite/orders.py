@@ -98,4 +98,5 @@ def _hint(event_id: str, shard: int, lane: Lane, work: str, text: str) -> WorkHi
     at_ms = int(work.split("#", 2)[1])
     demand = read_demand(item["demand"])
     key = OrderKey(event_id, shard, item["sk"])
-    return WorkHint(key, lane, at_ms, item["buyer"], demand, item["accepted_at"], read_homes(event_id, item))
+    homes, trace = read_homes(event_id, item), item.get("trace", "")
+    return WorkHint(key, lane, at_ms, item["buyer"], demand, item["accepted_at"], homes, trace)

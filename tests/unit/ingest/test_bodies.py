@@ -186,6 +186,6 @@ def test_another_method_is_405_with_those_there_are(method: str, ann: Client) ->
 def test_a_correlation_id_is_echoed(ann: Client) -> None:
     """The caller's own id comes back; one that could do harm is replaced by the gateway's."""
     assert ann.ask("GET", "/healthz", headers={"x-correlation-id": "abc-1"}).headers["x-correlation-id"] == "abc-1"
-    for bad in ("a b", "a\r\nb: c", "x" * 129, "é", ""):
+    for bad in ("a b", "a\r\nb: c", "x" * 65, "é", ""):
         given = ann.ask("GET", "/nowhere", headers={"x-correlation-id": bad}).headers["x-correlation-id"]
         assert given.startswith("request-")
