@@ -66,7 +66,12 @@ def unpack(folder: Path, architecture: str | None, python: str = PYTHON) -> None
     """Fill an empty folder with libraries and our modules; None is this machine. Unavailable when pip cannot fetch."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    _install(folder, architecture, python)
+    install_libraries(folder, architecture, python)
+    copy_modules(folder)
+
+
+def copy_modules(folder: Path) -> None:
+    """Put our own modules into the folder."""
     for module in sorted(reachable(ENTRIES, without=WITHOUT)):
         source = file_of(module)
         target = folder / source.relative_to(ROOT)
@@ -99,7 +104,8 @@ def _names(folder: Path, *, with_aws_libraries: bool) -> Iterator[str]:
             yield name
 
 
-def _install(folder: Path, architecture: str | None, python: str) -> None:
+def install_libraries(folder: Path, architecture: str | None, python: str = PYTHON) -> None:
+    """Put the locked libraries into the folder; see `unpack`."""
     where: list[str] = []
     if architecture is not None:
         where = ["--python-version", python, "--implementation", "cp", "--only-binary", ":all:"]

@@ -32,12 +32,15 @@ class NoKey(Broken):
 class TokenMint:
     """Signs tokens as an identity provider would."""
 
-    def __init__(self, key: RSAPrivateKey, *, issuer: str, audience: str, clock: Clock) -> None:
-        """Sign with `key` in the name of `issuer`, for `audience`."""
+    def __init__(
+        self, key: RSAPrivateKey, *, issuer: str, audience: str, clock: Clock, key_id: str | None = None
+    ) -> None:
+        """Sign with `key`, which its issuer publishes as `key_id`, in the name of `issuer`, for `audience`."""
         self._key = key
         self._issuer = issuer
         self._audience = audience
         self._clock = clock
+        self._headers = {} if key_id is None else {"kid": key_id}
 
     def mint(self, subject: str, scopes: Iterable[str], ttl_s: int) -> str:
         """Return a token that is valid from now for `ttl_s` seconds."""
@@ -51,7 +54,7 @@ class TokenMint:
             "nbf": now_s,
             "exp": now_s + ttl_s,
         }
-        return jwt.encode(claims, self._key, algorithm=ALGORITHM)
+        return jwt.encode(claims, self._key, algorithm=ALGORITHM, headers=self._headers)
 
 
 def local_key(folder: Path) -> RSAPrivateKey:
