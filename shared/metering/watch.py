@@ -57,6 +57,8 @@ _SHAPES: Mapping[str, _Shape] = MappingProxyType(
         "members": _Shape("Query", "control"),
         "audit": _Shape("PutItem", "control"),
         "list_audit": _Shape("Query", "control"),
+        "note_check": _Shape("PutItem", "control"),
+        "list_checks": _Shape("Query", "control"),
     }
 )
 

@@ -11,7 +11,17 @@ from typing import Protocol
 
 from shared.ports.buyer_orders import BuyerOrder, BuyerOrderPage, BuyerOrdersStore
 from shared.ports.changes import ChangeLog, StreamPage, StreamRecord
-from shared.ports.control import AuditEntry, ControlStore, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports.control import (
+    AuditEntry,
+    CheckReport,
+    ControlStore,
+    GrantTurn,
+    Member,
+    Notice,
+    PoolNotice,
+    SaleView,
+    Word,
+)
 from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
 from shared.ports.orders import Accepted, HintPage, OrderPage, OrderStore, Saved
 from shared.ports.payment import Intent, IntentPage, IntentStatus, NoticeReader, PaymentGateway, PaymentNotice
@@ -25,6 +35,7 @@ __all__ = [
     "BuyerOrderPage",
     "BuyerOrdersStore",
     "ChangeLog",
+    "CheckReport",
     "Clock",
     "ControlStore",
     "GrantTurn",

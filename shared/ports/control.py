@@ -83,8 +83,22 @@ class GrantTurn:
     taken: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """How a check went when it last ran: `check` names it (`verify`, `reconcile`), `subject` what it looked at.
+
+    `good` says that nothing needs a person; `facts` are a few short texts, such as each invariant's answer.
+    """
+
+    check: str
+    subject: str
+    at_ms: int
+    good: bool
+    facts: Mapping[str, str]
+
+
 class ControlStore(Protocol):
-    """Sales, members and the audit trail: few items, read at most once per process and second."""
+    """Sales, members, reports and the audit trail: few items, read at most once per process and second."""
 
     def create_sale(self, sale: Sale) -> Sale:
         """Store a new sale, or return the one that already stands under its event id."""
@@ -123,6 +137,14 @@ class ControlStore(Protocol):
 
     def members(self) -> tuple[Member, ...]:
         """Read all members, alive or not."""
+        ...
+
+    def note_check(self, report: CheckReport) -> None:
+        """Replace the last report of this check on this subject unless a newer one (`at_ms`) stands."""
+        ...
+
+    def list_checks(self) -> tuple[CheckReport, ...]:
+        """Read the last report of every check on every subject; may lag a moment behind."""
         ...
 
     def audit(self, entry: AuditEntry) -> None:

@@ -44,7 +44,7 @@ _HINTS = frozenset({Fault.HINTS_LATE, Fault.HINTS_REPEATED, Fault.HINTS_REORDERE
 _PAGES = frozenset({Fault.SHORT_PAGE, Fault.EMPTY_PAGE})
 _READS = frozenset(
     {"get_order", "due", "list_orders", "depth", "get_pool", "buyer_counts", "get_sale", "list_sales", "members"}
-    | {"list_audit"}
+    | {"list_audit", "list_checks"}
 )
 # What a throttled call says; see "ThrottlingReason" in the DynamoDB API reference.
 _THROTTLE_REASONS = (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from shared.domain.errors import Broken
 from shared.domain.sale import Pool, Sale, SaleStatus, TicketType, WhenShort
 from shared.domain.times import sortable_ms
-from shared.ports import AuditEntry, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports import AuditEntry, CheckReport, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SALES = "sales"
 MEMBERS = "members"
 AUDIT = "audit"
+CHECKS = "checks"
 
 
 def sale_sk(event_id: str) -> str:
@@ -166,6 +167,29 @@ def read_member(item: Item) -> Member:
         return Member(item["sk"], item["incarnation"], int(item["beat"]))
     except (KeyError, ValueError, TypeError) as error:
         raise _broken(item, "a member", error) from error
+
+
+def check_item(report: CheckReport) -> Item:
+    """Write a check's report; `at` is what a writer compares."""
+    return {
+        "pk": CHECKS,
+        "sk": f"{report.check}#{report.subject}",
+        "check": report.check,
+        "subject": report.subject,
+        "at": report.at_ms,
+        "good": int(report.good),
+        "facts": dict(report.facts),
+    }
+
+
+def read_check(item: Item) -> CheckReport:
+    """Read a check's report back; Broken when the item is not one."""
+    try:
+        return CheckReport(
+            item["check"], item["subject"], int(item["at"]), good=bool(item["good"]), facts=dict(item["facts"])
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise _broken(item, "a check's report", error) from error
 
 
 def audit_item(entry: AuditEntry) -> Item:

@@ -16,14 +16,17 @@ from shared.stores.dynamo.expressions import check, put, query
 from shared.stores.limits import check_asked_for
 from shared.stores.records import (
     AUDIT,
+    CHECKS,
     MEMBERS,
     SALES,
     audit_item,
+    check_item,
     grant_item,
     member_item,
     notice_item,
     notice_sk,
     read_audit,
+    read_check,
     read_member,
     read_sale,
     read_turn,
@@ -35,7 +38,7 @@ from shared.stores.wire import Item, from_wire
 
 if TYPE_CHECKING:
     from shared.domain.sale import Sale
-    from shared.ports import AuditEntry, Member, Notice, SaleView
+    from shared.ports import AuditEntry, CheckReport, Member, Notice, SaleView
 
 _ABSENT = "attribute_not_exists(#pk)"
 KEEP_MEMBER_S = 86_400
@@ -116,6 +119,18 @@ class Control(Base):
     def members(self) -> tuple[Member, ...]:
         body = query(self._tables.control, "#pk = :pk", {"pk": MEMBERS})
         return tuple(read_member(item) for item in self._read_partition({**body, "ConsistentRead": True}))
+
+    def note_check(self, report: CheckReport) -> None:
+        item = check_item(report)
+        condition = f"{_ABSENT} OR #at <= :at"
+        try:
+            self._calls.write("put_item", put(self._tables.control, item, condition, {"at": report.at_ms}))
+        except ConditionFailed:
+            return
+
+    def list_checks(self) -> tuple[CheckReport, ...]:
+        body = query(self._tables.control, "#pk = :pk", {"pk": CHECKS})
+        return tuple(read_check(item) for item in self._read_partition(body))
 
     def audit(self, entry: AuditEntry) -> None:
         self._calls.write("put_item", put(self._tables.control, audit_item(entry)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from shared.domain.sale import Sale
-    from shared.ports import AuditEntry, Member, Notice, SaleView
+    from shared.ports import AuditEntry, CheckReport, Member, Notice, SaleView
     from shared.stores.items import Item
 
 _ADD = "INSERT INTO control (pk, sk, version, item) VALUES (?, ?, ?, ?) ON CONFLICT (pk, sk) DO NOTHING"
@@ -97,6 +97,13 @@ class SqliteControl(Part):
 
     def members(self) -> tuple[Member, ...]:
         return tuple(records.read_member(item) for item in self._items(_ALL, records.MEMBERS))
+
+    def note_check(self, report: CheckReport) -> None:
+        item = records.check_item(report)
+        self._database.write(lambda connection: _write(connection, _PUT, item, report.at_ms))
+
+    def list_checks(self) -> tuple[CheckReport, ...]:
+        return tuple(records.read_check(item) for item in self._items(_ALL, records.CHECKS))
 
     def audit(self, entry: AuditEntry) -> None:
         item = records.audit_item(entry)
