@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shared.metering.watch import Watch
+from shared.payments.metered import MeteredGateway
 from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
 from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
@@ -43,12 +44,16 @@ def open_bare_store(settings: Settings, clock: Clock, *, watch: Watch | None = N
     return SqliteStore(settings.data_dir, clock, table=f"{settings.table_prefix}-orders", region=settings.region)
 
 
-def open_gateway(settings: Settings, clock: Clock) -> PaymentGateway:
-    """Connect to the deployment's payment service; Invalid naming the variable that is missing."""
+def open_gateway(settings: Settings, clock: Clock, *, watch: Watch | None = None) -> PaymentGateway:
+    """Connect to the deployment's payment service; its calls are counted by `watch`.
+
+    Invalid naming the variable that is missing.
+    """
     # The door never pays: only workers load the payment library.
     from shared.payments.connect import connect_gateway  # noqa: PLC0415
 
-    return connect_gateway(with_secrets(settings), clock)
+    gateway = connect_gateway(with_secrets(settings), clock)
+    return gateway if watch is None else MeteredGateway(gateway, clock, watch.meter)
 
 
 def open_notices(settings: Settings) -> NoticeReader:

@@ -17,6 +17,7 @@ from shared.domain.errors import Broken, Throttled
 from shared.domain.order import WorkHint
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale
+from shared.observability import about
 from shared.ports import HoldBatch
 from shared.stores.limits import MAX_ACTIONS, MAX_BATCH
 
@@ -97,6 +98,8 @@ class Holding:
             return ()
         if outcome.held:
             self.held += [hint.key for hint in orders]
+            for hint in orders:
+                _log.info("order held", extra=about(hint.key, hint.correlation_id, "hold"))
             return ()
         for key, other in outcome.superseded.items():
             supersede(self.tools, key, other)

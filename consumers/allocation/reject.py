@@ -12,6 +12,7 @@ from shared.domain.allocator import Rejection
 from shared.domain.errors import Broken, Unavailable
 from shared.domain.order import Status, WorkHint
 from shared.domain.order_id import OrderKey
+from shared.observability import about
 
 _log = logging.getLogger(__name__)
 
@@ -66,5 +67,7 @@ def _reject(tools: Tools, rejection: Rejection) -> None:
         return
     rejected = transitions.reject(order, op=tools.ids.op_id(), now_ms=tools.clock.now_ms(), reason=rejection.reason)
     saved = tools.store.save(rejected, seen_rev=order.rev)
+    if saved.done:
+        _log.info("order rejected", extra=about(key, order.correlation_id, "reject", reason=str(rejection.reason)))
     if saved.superseded_by is not None:
         supersede(tools, key, saved.superseded_by)

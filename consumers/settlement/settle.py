@@ -27,6 +27,7 @@ from shared.domain.errors import Broken, Unavailable
 from shared.domain.order import SEATED, Duty, Order, Payment, PaymentState, Reason, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale, SaleStatus
+from shared.observability import about
 from shared.ports import Intent, IntentStatus
 
 _log = logging.getLogger(__name__)
@@ -56,7 +57,9 @@ class Settlement:
             return Outcome.NOTHING
         if due == {Duty.FULFIL}:
             return Outcome.NOT_OURS
-        return self._count(key, self._write(sale, order, self._step(sale, order, due)))
+        outcome = self._write(sale, order, self._step(sale, order, due))
+        _log.info("order settled", extra=about(key, order.correlation_id, str(outcome)))
+        return self._count(key, outcome)
 
     # --- the story ------------------------------------------------------------------------------------------------
 
@@ -72,7 +75,7 @@ class Settlement:
         except Broken as error:
             return trouble.park(self.tools, order, error)
         except Exception as error:  # noqa: BLE001 - one order's failure, whatever it is, stops no other order
-            _log.exception("an order failed", extra={"event_id": order.key.event_id, "order_id": order.key.order_id})
+            _log.exception("an order failed", extra=about(order.key, order.correlation_id, "settle"))
             return trouble.fail(self.tools, order, error)
 
     def _settle_hold(self, sale: Sale, order: Order, due: frozenset[Duty]) -> Step:
