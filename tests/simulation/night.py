@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from aws_lambda_powertools import Logger
@@ -12,9 +13,7 @@ from aws_lambda_powertools import Logger
 from consumers.membership import Membership
 from consumers.steps import BackOffice
 from consumers.tools import Tools
-from ingest.audit_trail import Actor as Staff
 from ingest.cancel_order import cancel_order
-from ingest.change_sale import close_sale, pause_sale, resume_sale
 from ingest.order_rules import OrderWish
 from ingest.parts import Parts, make_parts
 from ingest.place_order import place_order
@@ -31,8 +30,11 @@ from shared.stores.sqlite import SqliteStore
 from shared.stores.wrapped import WrappedStore
 from tests.fakes.payment import FakePayments
 from tests.fakes.system import SeededIds
-from tests.simulation.plan import RUSH_MS, BuyerPlan, NightPlan
+from tests.simulation.deaf import DeafCache
+from tests.simulation.plan import RUSH_MS, BuyerPlan, Deed, NightPlan, StaffPlan
 from tests.simulation.scheduler import Actor, ActorClock, Scheduler
+from tests.simulation.staff import Staff
+from tests.simulation.tail import Tail
 from tests.simulation.watcher import InvariantBroken, Watcher
 
 T = TypeVar("T")
@@ -78,6 +80,8 @@ class Night:
     payments: FakePayments = field(init=False)
     store: Store = field(init=False)
     doors: list[Parts] = field(init=False)
+    staff: Staff = field(init=False)
+    tail: Tail = field(init=False)
     receipts: dict[str, set[OrderKey]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,6 +96,8 @@ class Night:
         self.watcher = Watcher(self.wrap(bare), self.plan.sale, self.payments, self.note)
         self.store = TurnTakingStore(self.watcher, self)
         self.doors = [self._door(number) for number in range(self.plan.doors)]
+        self.staff = Staff(self.doors[0], self.scheduler, self.note)
+        self.tail = Tail(bare, ActorClock(self.scheduler), self.scheduler, self.rng)
 
     # --- the run --------------------------------------------------------------------------------------------------
 
@@ -102,23 +108,24 @@ class Night:
         for number, buyer in enumerate(self.plan.buyers):
             self.scheduler.start(Actor(f"{buyer.name}/{number}", self._buyer(buyer, number)), after_ms=buyer.at_ms)
         self.scheduler.start(Actor("bank", self._bank), after_ms=1_000)
-        if self.plan.paused_ms is not None:
-            begins, ends = self.plan.paused_ms
-            self.scheduler.start(Actor("staff", lambda: self._staff(pause=True)), after_ms=begins)
-            self.scheduler.start(Actor("staff", lambda: self._staff(pause=False)), after_ms=ends)
+        for wish in self.plan.staff:
+            self.scheduler.start(Actor("staff", partial(self.staff.do, wish)), after_ms=wish.at_ms)
+        self.scheduler.start(Actor("stream", self.tail.live), after_ms=1_000)
         begin_ms = self.scheduler.now_ms
         try:
-            self.scheduler.run(begin_ms + self.plan.closes_after_ms, each_turn=self.watcher.check_books)
+            self.scheduler.run(begin_ms + self.plan.rush_ends_ms, each_turn=self.watcher.check_books)
             self.scheduler.healed = True
             self.scheduler.run(begin_ms + RUSH_MS, each_turn=self.watcher.check_books)
             self._run_until(self._nothing_held)
             self.watcher.check_sell_through()
-            close_sale(self.doors[0], "gig", Staff("staff"))
+            self.staff.do(StaffPlan(0, Deed.CLOSE))
             self._run_until(self._all_ended)
             self.watcher.check_end()
             self._check_receipts()
+            self.tail.check(self.watcher)
         finally:
             self.scheduler.end()
+            self.tail.close()
             self.store.close()
 
     def _run_until(self, done: Callable[[], bool]) -> None:
@@ -138,10 +145,11 @@ class Night:
 
     def _check_receipts(self) -> None:
         for who, keys in self.receipts.items():
-            if len(keys) > 1:
-                raise InvariantBroken(f"I3: one key of {who} was answered with {len(keys)} orders")
             if not keys <= set(self.watcher.orders):
                 raise InvariantBroken(f"I2: the order of {who} was accepted and is not stored")
+            standing = {self.watcher.standing(key) for key in keys}
+            if len(standing) > 1:
+                raise InvariantBroken(f"I3: one key of {who} was answered with {len(standing)} orders: {standing}")
 
     # --- processes ------------------------------------------------------------------------------------------------
 
@@ -167,7 +175,10 @@ class Night:
     def _door(self, number: int) -> Parts:
         clock = ActorClock(self.scheduler, skew_ms=self.plan.weather.skew_ms * (-1) ** number)
         store, ids = self._own_store(f"door-{number}", clock)
-        return make_parts(store, clock, ids, processes=1, check_chargeable=_any_price, logger=LOGGER)
+        parts = make_parts(store, clock, ids, processes=1, check_chargeable=_any_price, logger=LOGGER)
+        if number < self.plan.doors - self.plan.deaf_doors:
+            return parts
+        return replace(parts, sales=DeafCache(store, clock, self.plan.sale.shard_counts))
 
     def _start_worker(self, name: str, number: int, *, after_ms: int) -> None:
         clock = ActorClock(self.scheduler, skew_ms=self.plan.weather.skew_ms * number)
@@ -282,21 +293,6 @@ class Night:
             for intent in list(self.payments.intents.values()):
                 if intent.status is IntentStatus.PROCESSING and intent.order_key is not None:
                     self.payments.finish(intent.order_key.order_id, paid=self.rng.random() < 0.6)
-
-    def _staff(self, *, pause: bool) -> None:
-        door = self.doors[0]
-        for _ in range(10):
-            try:
-                if pause:
-                    pause_sale(door, "gig", Staff("staff"), allocation_too=self.rng.random() < 0.5)
-                else:
-                    resume_sale(door, "gig", Staff("staff"))
-            except Unavailable:
-                self.scheduler.wait(500)
-                continue
-            except Refused:
-                return
-            return
 
     # --- luck -----------------------------------------------------------------------------------------------------
 

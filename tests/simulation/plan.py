@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 
 from shared.domain.sale import Pool, Sale, TicketType, WhenShort
 from tests.fakes.payment import CARD, DECLINED_CARD, SLOW_CARD
@@ -41,9 +43,32 @@ class Weather:
     payments_dead_ms: tuple[int, int] | None
 
 
+class Deed(StrEnum):
+    """What staff may do to a running sale."""
+
+    PAUSE = "pause"
+    PAUSE_ALL = "pause all"
+    RESUME = "resume"
+    RESHARD = "reshard"
+    CAPACITY = "capacity"
+    WITHHOLD = "withhold"
+    CLOSE = "close"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class StaffPlan:
+    """One deed of staff; `figure` is what it sets: shards, seats in all, seats withheld."""
+
+    at_ms: int
+    deed: Deed
+    figure: int = 0
+    pool_id: str = "floor"
+
+
 @dataclass(frozen=True, slots=True)
 class NightPlan:
-    """Everything a seed decides beforehand."""
+    """Everything a seed decides beforehand. `deaf_doors` of the doors never hear that the shard map has grown."""
 
     seed: int
     sale: Sale
@@ -51,8 +76,9 @@ class NightPlan:
     weather: Weather
     workers: int
     doors: int
-    paused_ms: tuple[int, int] | None
-    closes_after_ms: int
+    deaf_doors: int
+    staff: tuple[StaffPlan, ...]
+    rush_ends_ms: int
 
 
 def plan_night(seed: int) -> NightPlan:
@@ -71,21 +97,48 @@ def plan_night(seed: int) -> NightPlan:
         payments_dead_ms=(rng.randrange(20_000), rng.randrange(20_000, 60_000)) if rng.random() < 0.3 else None,
     )
     crowd = rng.randrange(4, 30)
+    staff = _staff(rng, sale)
+    grows = any(one.deed is Deed.RESHARD for one in staff)
     return NightPlan(
         seed=seed,
         sale=sale,
         buyers=tuple(_buyer(rng, number, sale) for number in range(crowd)),
         weather=weather,
         workers=rng.randrange(1, 4),
-        doors=rng.randrange(1, 3),
-        paused_ms=(rng.randrange(5_000, 10_000), rng.randrange(10_000, 25_000)) if rng.random() < 0.2 else None,
-        closes_after_ms=rng.choice([RUSH_MS, RUSH_MS, 12_000]),
+        doors=rng.randrange(2, 4) if grows else rng.randrange(1, 3),
+        deaf_doors=rng.choice([0, 1]) if grows else 0,
+        staff=staff,
+        rush_ends_ms=rng.choice([RUSH_MS, RUSH_MS, 12_000]),
     )
 
 
-def calmer(plan: NightPlan, *, buyers: int) -> NightPlan:
-    """Return the same night with fewer buyers: how a failing night is shortened."""
-    return replace(plan, buyers=plan.buyers[:buyers])
+CALM = Weather(
+    fault_rate=0.0,
+    hint_rate=0.0,
+    payment_rate=0.0,
+    worker_crash=0.0,
+    door_crash=0.0,
+    pause_rate=0.0,
+    skew_ms=0,
+    payments_dead_ms=None,
+)
+
+
+def calmer(plan: NightPlan) -> Iterator[NightPlan]:
+    """Yield nights like this one with less in them, the boldest cuts first: how a failing night is shortened."""
+    count = len(plan.buyers)
+    for keep in sorted({1, 2, count // 4, count // 2} - {0, count}):
+        yield replace(plan, buyers=plan.buyers[:keep])
+        yield replace(plan, buyers=plan.buyers[-keep:])
+    for name in (field.name for field in fields(Weather)):
+        if getattr(plan.weather, name) != getattr(CALM, name):
+            yield replace(plan, weather=replace(plan.weather, **{name: getattr(CALM, name)}))
+    for at in range(len(plan.staff)):
+        yield replace(plan, staff=plan.staff[:at] + plan.staff[at + 1 :])
+    if plan.workers > 1:
+        yield replace(plan, workers=1)
+    for at in range(count if count > 1 else 0):
+        yield replace(plan, buyers=plan.buyers[:at] + plan.buyers[at + 1 :])
 
 
 def _sale(rng: random.Random) -> Sale:
@@ -111,6 +164,27 @@ def _sale(rng: random.Random) -> Sale:
         hold_ttl_s=rng.choice([5, 20]),
         when_short=rng.choice([WhenShort.WAIT, WhenShort.WAIT, WhenShort.REJECT]),
     )
+
+
+def _staff(rng: random.Random, sale: Sale) -> tuple[StaffPlan, ...]:
+    """Draw what staff do; a pause is always followed by a resume."""
+    deeds: list[StaffPlan] = []
+    if rng.random() < 0.2:
+        pause = rng.choice([Deed.PAUSE, Deed.PAUSE_ALL])
+        deeds.append(StaffPlan(rng.randrange(5_000, 10_000), pause))
+        deeds.append(StaffPlan(rng.randrange(10_000, 25_000), Deed.RESUME))
+    shards = sale.shards
+    for _ in range(rng.choice([0, 0, 1, 1, 2])):
+        shards = rng.choice([shards + 1, shards * 2, shards * 4])
+        deeds.append(StaffPlan(rng.randrange(15_000), Deed.RESHARD, shards))
+    for _ in range(rng.choice([0, 0, 0, 1, 2, 3])):
+        pool = rng.choice(sale.pools)
+        deed = rng.choice([Deed.CAPACITY, Deed.CAPACITY, Deed.WITHHOLD])
+        most = 2 * pool.capacity if deed is Deed.CAPACITY else pool.capacity
+        deeds.append(StaffPlan(rng.randrange(25_000), deed, rng.randrange(1, most + 1), pool.pool_id))
+    if rng.random() < 0.15:
+        deeds.append(StaffPlan(rng.randrange(8_000, 25_000), rng.choice([Deed.CLOSE, Deed.CANCEL])))
+    return tuple(deeds)
 
 
 def _buyer(rng: random.Random, number: int, sale: Sale) -> BuyerPlan:

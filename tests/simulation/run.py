@@ -3,53 +3,89 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from shared.domain.errors import Broken
 from tests.simulation.night import Night
-from tests.simulation.plan import NightPlan, calmer, plan_night
+from tests.simulation.plan import CALM, NightPlan, calmer, plan_night
 from tests.simulation.watcher import InvariantBroken
 
 MakeNight = Callable[[NightPlan], Night]
 
 
+# Nights that are tried to shorten a failing one.
+MAX_TRIES = 120
+TOLD_LINES = 60
+_NAMES = re.compile(r"[1-9]-[0-9a-f]{4}")
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A night in which a promise did not hold, with the fewest buyers that show it."""
+    """A night in which a promise did not hold, cut to the least that shows it."""
 
-    seed: int
-    buyers: int
+    plan: NightPlan
     message: str
     trace: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Tell the story, its last lines first cut to what fits on a page."""
-        lines = "\n".join(self.trace[-80:])
-        return f"seed {self.seed}, {self.buyers} buyers: {self.message}\n{lines}"
+        """Tell what was left of the night, the story of the orders that the message names, and the last lines."""
+        plan = self.plan
+        calm = {field.name: value for field in fields(CALM) if (value := getattr(plan.weather, field.name))}
+        deeds = [f"{one.deed} {one.figure or ''}".strip() for one in plan.staff]
+        names = set(_NAMES.findall(self.message))
+        told = [line for line in self.trace[:-TOLD_LINES] if any(name in line for name in names) or "staff" in line]
+        return "\n".join(
+            [
+                f"seed {plan.seed}: {self.message}",
+                (
+                    f"{len(plan.buyers)} buyers, {plan.workers} workers, {plan.doors} doors ({plan.deaf_doors} deaf), "
+                    f"shards {plan.sale.shard_counts}, weather {calm or 'calm'}, staff {deeds or 'idle'}"
+                ),
+                *told[-TOLD_LINES:],
+                *self.trace[-TOLD_LINES:],
+            ]
+        )
 
 
 def run_seed(seed: int, make: MakeNight = Night) -> tuple[Night, Failure | None]:
-    """Run one night; on failure shorten it to the fewest buyers that still show it."""
+    """Run one night; on failure take away what is not needed to show it."""
     plan = plan_night(seed)
-    night, message = _try(plan, make)
+    night, message = play(plan, make)
     if message is None:
         return night, None
-    for buyers in range(1, len(plan.buyers)):
-        shorter, same = _try(calmer(plan, buyers=buyers), make)
-        if same is not None:
-            return shorter, Failure(seed, buyers, same, tuple(shorter.trace))
-    return night, Failure(seed, len(plan.buyers), message, tuple(night.trace))
+    return night, _shorten(Failure(plan, message, tuple(night.trace)), make)
 
 
-def _try(plan: NightPlan, make: MakeNight) -> tuple[Night, str | None]:
+def _shorten(failure: Failure, make: MakeNight) -> Failure:
+    tries = 0
+    shorter: Failure | None = failure
+    while shorter is not None:
+        failure, shorter = shorter, None
+        for plan in calmer(failure.plan):
+            if tries == MAX_TRIES:
+                return failure
+            tries += 1
+            night, message = play(plan, make)
+            if message is not None and message[:2] == failure.message[:2]:
+                shorter = Failure(plan, message, tuple(night.trace))
+                break
+    return failure
+
+
+def play(plan: NightPlan, make: MakeNight = Night) -> tuple[Night, str | None]:
+    """Run one night to its end; return what went wrong, or None."""
     night = make(plan)
     try:
         night.run()
     except InvariantBroken as broken:
         return night, str(broken)
+    except Broken as broken:
+        return night, f"Broken: {broken.message}"
     return night, None
 
 

@@ -33,6 +33,7 @@ class Watcher(WrappedStore):
         self.orders: dict[OrderKey, Order] = {}
         self.ever_held: set[bytes] = set()
         self.holds = 0
+        self.steps: Counter[str] = Counter()
 
     def hold_batch(self, batch: HoldBatch) -> HoldOutcome:
         outcome = self._inner.hold_batch(batch)
@@ -56,9 +57,20 @@ class Watcher(WrappedStore):
         answer = run()
         if isinstance(answer, Accepted | Saved):
             self._see(answer.order)
-        if method in {"draw", "give_back"}:
+        if method in {"draw", "give_back", "change_pool"}:
             self._check_seats()
         return answer
+
+    def standing(self, key: OrderKey) -> OrderKey:
+        """Return the order that counts for the key of this one; I3 when superseded orders lead nowhere."""
+        order = self.orders[key]
+        by_id = {other.key.order_id: other for other in self.orders.values()}
+        for _ in range(3):
+            if order.status is not Status.SUPERSEDED:
+                return order.key
+            _require("I3", order.superseded_by in by_id, f"{order.key.order_id} leads to {order.superseded_by}")
+            order = by_id[str(order.superseded_by)]
+        raise InvariantBroken(f"I3: superseded orders lead in a circle from {key}")
 
     # --- what was written -----------------------------------------------------------------------------------------
 
@@ -68,7 +80,10 @@ class Watcher(WrappedStore):
         before = self.orders.get(order.key)
         if before == order:
             return
-        self._note(f"  {order.key.order_id[:6]} is {order.status} rev {order.rev}")
+        self._note(f"  {order.key.order_id[:6]} on {order.key.shard} is {order.status} rev {order.rev}")
+        was, now = "new" if before is None else str(before.status), str(order.status)
+        if was != now:
+            self.steps[f"{was}>{now}"] += 1
         if before is not None:
             _require("I5", order.rev == before.rev + 1, f"rev went from {before.rev} to {order.rev}")
             _require("I5", _wish(order) == _wish(before), "what the buyer sent has changed")
@@ -129,7 +144,10 @@ class Watcher(WrappedStore):
 
     def check_end(self) -> None:
         """Check what must hold once everything has come to rest."""
+        counting: dict[bytes, OrderKey] = {}
         for order in self.orders.values():
+            standing = counting.setdefault(parse_order_id(order.key.order_id)[1], self.standing(order.key))
+            _require("I3", standing == self.standing(order.key), f"two orders count for the key of {standing}")
             _require("I2", order.status in FINAL, f"order {order.key.order_id} never ended: {order.status}")
             intent = self._payments.intent(order.key.order_id)
             kept = 0 if intent is None else intent.captured_minor - intent.refunded_minor
