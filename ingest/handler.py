@@ -15,8 +15,8 @@ from ingest.buyer_guard import BuyerGuard
 from ingest.door import Door
 from ingest.insight import Insight
 from ingest.marked_buyers import MarkedBuyers
+from ingest.opened import Opened
 from ingest.parts import Parts, make_parts
-from ingest.statistics import Statistics
 from shared.metering.emf import make_sender
 from shared.metering.snapshot import Snapshot
 from shared.metering.watch import Watch
@@ -25,7 +25,7 @@ from shared.payments.charges import check_chargeable
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
-from shared.wiring import open_notices, open_stats, open_store
+from shared.wiring import open_buyer_orders, open_notices, open_stats, open_store
 
 # A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
@@ -85,7 +85,13 @@ def build_app(parts: Parts) -> Door:
 def _real_parts(watch: Watch, others: Others) -> Parts:
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
-    statistics = Statistics(lambda: open_stats(settings, clock, watch=watch))
+    statistics = Opened(lambda: open_stats(settings, clock, watch=watch))
+    copies = Opened(lambda: open_buyer_orders(settings))
+
+    def close() -> None:
+        statistics.close()
+        copies.close()
+
     marked = MarkedBuyers(lambda: statistics.get().list_marks(now_ms=clock.now_ms()), clock)
     parts = make_parts(
         open_store(settings, clock, ids, policy=PATIENCE, watch=watch),
@@ -99,6 +105,7 @@ def _real_parts(watch: Watch, others: Others) -> Parts:
     return replace(
         parts,
         open_notices=cache(lambda: open_notices(settings)),
+        open_copies=copies.get,
         guard=BuyerGuard(clock, ids, marked),
-        insight=Insight(watch, others, statistics.get, make_sender(settings, watch.meter), statistics.close),
+        insight=Insight(watch, others, statistics.get, make_sender(settings, watch.meter), close),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
 
@@ -12,13 +12,17 @@ from ingest.admission import Admission
 from ingest.buyer_guard import BuyerGuard
 from ingest.health import Health
 from ingest.insight import Insight
+from ingest.kept import Kept
 from ingest.marked_buyers import MarkedBuyers, nobody
 from ingest.poll_pace import READS_PER_S
 from ingest.sale_cache import SaleCache
 from shared.domain.errors import Unavailable
 from shared.domain.money import Money
 from shared.metering.watch import Watch
-from shared.ports import Clock, Ids, NoticeReader, Store
+from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, Store
+
+if TYPE_CHECKING:
+    from ingest.queue_look import QueueLook
 
 
 class ChargeCheck(Protocol):
@@ -33,11 +37,16 @@ def _no_webhooks() -> NoticeReader:
     raise Unavailable("Webhooks are not set up here; set ONSALE_WEBHOOK_SECRETS.")
 
 
+def _no_copies() -> BuyerOrdersStore:
+    raise Unavailable("No lists of buyers' orders are kept here.")
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """One process's parts, shared by all its threads.
 
-    `open_notices` is called by the first webhook and not before: what verifies it takes long to load.
+    `open_notices` is called by the first webhook and not before: what verifies it takes long to load. `open_copies`
+    is called by every reader of a buyer's list, and opens once. `looks` and `progress` are kept for a moment.
     """
 
     store: Store
@@ -51,7 +60,10 @@ class Parts:
     reads_per_s: float
     guard: BuyerGuard
     insight: Insight
+    looks: Kept[QueueLook]
+    progress: Kept[int | None]
     open_notices: Callable[[], NoticeReader] = _no_webhooks
+    open_copies: Callable[[], BuyerOrdersStore] = _no_copies
 
 
 def make_parts(
@@ -80,4 +92,6 @@ def make_parts(
         reads_per_s=reads_per_s,
         guard=BuyerGuard(clock, ids, MarkedBuyers(nobody, clock)),
         insight=Insight(Watch(clock)),
+        looks=Kept(clock),
+        progress=Kept(clock, keep_s=0.5),
     )

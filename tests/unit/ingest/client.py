@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -47,7 +48,8 @@ def make_event(
     headers: Mapping[str, str] | None = None,
     claims: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make an event of payload format 2.0; `claims` as the authorizer hands them over."""
+    """Make an event of payload format 2.0; `claims` as the authorizer hands them over, a query as part of `path`."""
+    path, _, query = path.partition("?")
     context: dict[str, Any] = {
         "http": {"method": method, "path": path, "sourceIp": "203.0.113.1"},
         "requestId": f"request-{next(_numbers)}",
@@ -59,11 +61,13 @@ def make_event(
         "version": "2.0",
         "routeKey": "$default",
         "rawPath": path,
-        "rawQueryString": "",
+        "rawQueryString": query,
         "headers": dict(headers or {}),
         "requestContext": context,
         "isBase64Encoded": False,
     }
+    if query:
+        event["queryStringParameters"] = dict(parse_qsl(query, keep_blank_values=True))
     if isinstance(body, bytes):
         event |= {"body": base64.b64encode(body).decode("ascii"), "isBase64Encoded": True}
     elif body is not None:
