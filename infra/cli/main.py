@@ -16,6 +16,8 @@ COMMANDS = {
     "work": Entry("infra.cli.work", "work", "Run a worker: seats, payments, tickets."),
     "sale": Entry("infra.cli.sale", "app", "Define, show, pause, resume, close and cancel sales."),
     "order": Entry("infra.cli.order", "app", "Place, show, cancel and refund orders."),
+    "queue": Entry("infra.cli.queue", "app", "Measure a sale's queue, and look at its heads."),
+    "parked": Entry("infra.cli.parked", "app", "List, show and redrive parked orders (dead letters)."),
     "stampede": Entry("infra.cli.stampede", "stampede", "Send a crowd of buyers against any address."),
     "verify": Entry("infra.cli.verify", "verify", "Check every invariant of a sale from outside."),
     "reconcile": Entry("infra.cli.reconcile", "reconcile", "Compare orders and payments both ways; mend, list."),
