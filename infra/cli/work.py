@@ -13,10 +13,10 @@ import typer
 from infra.cli.talk import say
 
 if TYPE_CHECKING:
-    from consumers.tally import Tally
+    from consumers.office import Office
 
-# What the worker did is logged this often, if it did anything.
-REPORT_EVERY_S = 10.0
+# What the worker did is logged this often, if it did anything, and who waits is measured.
+REPORT_EVERY_S = 5.0
 READING_THREADS = 8
 
 
@@ -35,38 +35,28 @@ def work(
     Examples: onsale work · onsale work --name night-shift
     """
     import json
-    import logging
 
-    from aws_lambda_powertools.logging import utils
-
-    from consumers.tally import Tally
-    from consumers.tools import Tools
+    from consumers.office import open_office
     from consumers.worker import run_worker
+    from infra.local.metric_files import MetricFile
     from infra.local.stopping import stop_on_signals
-    from shared.observability import make_logger
-    from shared.settings import read_settings
-    from shared.system import SystemClock, SystemIds
-    from shared.wiring import open_gateway, open_store
 
-    settings = read_settings()
-    logger = make_logger("consumers", settings)
-    logging.getLogger("consumers")  # it must be there to be given the format
-    utils.copy_config_to_registered_loggers(logger, include={"consumers"})
-    clock, ids, tally = SystemClock(), SystemIds(), Tally()
     name = name or f"{socket.gethostname()}-{os.getpid()}"
     stop = stop_on_signals()
+    office = open_office()
+    settings = office.settings
 
     def ready() -> None:
         sys.stdout.write(json.dumps({"worker": name, "store": settings.store, "pid": os.getpid()}) + "\n")
         sys.stdout.flush()
 
-    store = open_store(settings, clock, ids)
+    counts = MetricFile(settings.data_dir, name, office.watch, office.tools.clock)
+    reporter = threading.Thread(target=_report, args=(office, stop), daemon=True)
     try:
-        tools = Tools(store, open_gateway(settings, clock), clock, ids, observe=tally.add)
-        reporter = threading.Thread(target=_report, args=(tally, stop), daemon=True)
+        counts.start()
         reporter.start()
         run_worker(
-            tools,
+            office.tools,
             name,
             stop,
             payment_threads=payment_threads,
@@ -75,14 +65,11 @@ def work(
         )
     finally:
         stop.set()
-        store.close()
+        counts.close()
+        office.close()
     say(f"{name} has left.")
 
 
-def _report(tally: Tally, stop: threading.Event) -> None:
-    import logging
-
-    logger = logging.getLogger("consumers.work")
+def _report(office: Office, stop: threading.Event) -> None:
     while not stop.wait(REPORT_EVERY_S):
-        for event_id, counts in tally.take().items():
-            logger.info("work done", extra={"event_id": event_id, "action": "work", "counts": counts})
+        office.report()

@@ -19,6 +19,8 @@ from typing import Any
 
 from consumers.stream.handler import handler
 from consumers.stream.mark_bots import handler as mark_handler
+from consumers.stream.parts import Parts, open_parts
+from infra.local.metric_files import MetricFile
 from infra.local.parts import open_change_log
 from shared.domain.errors import OnsaleError, Unavailable
 from shared.ports import ChangeLog, StreamRecord
@@ -34,6 +36,8 @@ LONGEST_WAIT_S = 5.0
 # The pace of a minute is looked at more often than once a minute.
 MARK_EVERY_S = 10.0
 ENDED = "ended"
+# This process's name among those that count.
+PROCESS = "change-pump"
 
 Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any] | None]
 
@@ -191,9 +195,14 @@ def main() -> None:
         cursors=folder / "pump.json",
         failed=folder / "failed-records.jsonl",
     )
-    marking = Marking(lambda: mark_handler({}, None))
     sys.stdout.write(json.dumps({"pid": os.getpid()}) + "\n")
     sys.stdout.flush()
+    parts = _parts_when_there(stopping)
+    if parts is None:
+        return
+    counts = MetricFile(settings.data_dir, PROCESS, parts.watch, parts.clock)
+    counts.start()
+    marking = Marking(lambda: mark_handler({}, None))
     while not stopping:
         try:
             moved = pump.step()
@@ -203,6 +212,18 @@ def main() -> None:
         marking.step()
         if not moved:
             time.sleep(IDLE_S)
+    counts.close()
+
+
+def _parts_when_there(stopping: list[int]) -> Parts | None:
+    """Open the statistics, however long they are away; None when told to stop meanwhile."""
+    while not stopping:
+        try:
+            return open_parts()
+        except Unavailable as error:
+            _say(error.message)
+            time.sleep(FIRST_WAIT_S)
+    return None
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from infra.local.data_folder import DataFolder, Running
+from infra.local.metric_files import empty_metrics
 from infra.local.processes import Child, CouldNotStart, stop_all
 from infra.usage import Usage
 
@@ -140,6 +141,7 @@ class System:
         folder = DataFolder(plan.data)
         folder.prepare()
         self._folder = folder
+        empty_metrics(plan.data)
         dynamodb_url = self._start_emulator() if plan.store == "dynamodb" else None
         variables = {
             **folder.environment(),

@@ -39,6 +39,17 @@ class Series:
         """How many durations there were."""
         return sum(self.steps)
 
+    @property
+    def mean(self) -> float:
+        """The durations' mean, 0 without any."""
+        return self.value / self.count if self.count else 0.0
+
+    def quantile(self, share: float) -> float | None:
+        """Return the bound below which this share of the durations lies; None when that is above every bound."""
+        wanted = share * self.count
+        found = (bound for bound, count in zip(STEPS_S, self.cumulated(), strict=False) if count >= wanted)
+        return next(found, None)
+
     def cumulated(self) -> list[int]:
         """Return how many durations lie at or below each bound, the last without one."""
         return list(accumulate(self.steps))

@@ -10,6 +10,7 @@ from shared.domain.errors import Broken
 from shared.domain.throttling.report import Attempts, Bucket, Demand, Row, Throttled, add_attempts
 from shared.metering.meter import Labels, Series
 from shared.metering.watch import Watch
+from shared.metrics import Kind, Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,21 @@ def snapshot_of(process: str, watch: Watch, now_ms: int) -> Snapshot:
 def add_snapshots(snapshots: Iterable[Snapshot]) -> Attempts:
     """Add the attempts of several processes."""
     return add_attempts(snapshot.attempts for snapshot in snapshots)
+
+
+def add_series(snapshots: Iterable[Snapshot], metric: Metric) -> dict[Labels, Series]:
+    """Put one metric of several processes together: counts and durations are added, the newest gauge counts."""
+    together: dict[Labels, Series] = {}
+    for snapshot in sorted(snapshots, key=lambda one: one.at_ms):
+        for labels, series in snapshot.series.get(metric.name, {}).items():
+            known = together.get(labels)
+            together[labels] = series if known is None or metric.kind is Kind.GAUGE else _add(known, series)
+    return together
+
+
+def _add(one: Series, other: Series) -> Series:
+    steps = [a + b for a, b in zip(one.steps, other.steps, strict=True)] if one.steps and other.steps else []
+    return Series(one.value + other.value, steps or one.steps or other.steps)
 
 
 def snapshot_value(snapshot: Snapshot) -> dict[str, Any]:
