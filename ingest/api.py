@@ -6,6 +6,7 @@ from ingest.parts import Parts
 from ingest.resolver import Resolver
 from ingest.routes import (
     docs,
+    figures,
     growth,
     hand_out,
     health,
@@ -25,6 +26,7 @@ NOUNS = (
     payments,
     sales,
     staff,
+    figures,
     growth,
     refunds,
     queue,

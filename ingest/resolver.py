@@ -69,13 +69,15 @@ class Resolver(APIGatewayHttpResolver):
 
         Powertools puts validation before every middleware of ours, and would tell strangers what is wrong with it.
         """
-        self.operation = route.operation_id or DOCS
+        self.operation = (route.operation_id if route.include_in_schema else None) or DOCS
         if route.security:
             self.identity = identify(self.event)
             self.identity.require(*(scope for need in route.security for scopes in need.values() for scope in scopes))
         return super()._call_route(route, route_arguments)
 
     def _no_route(self, _: NotFoundError) -> Response[str]:
+        # Powertools names a route after the address that nobody serves, whatever a stranger wrote there.
+        self.operation = NO_ROUTE
         path = self.current_event.path
         routes = self._static_routes + self._dynamic_routes
         allowed = sorted({route.method for route in routes if route.rule.match(path)})
