@@ -17,6 +17,7 @@ from ingest.insight import Insight
 from ingest.marked_buyers import MarkedBuyers
 from ingest.opened import Opened
 from ingest.parts import Parts, make_parts
+from ingest.recent import SECOND_S
 from shared.metering.emf import make_sender
 from shared.metering.snapshot import Snapshot
 from shared.metering.watch import Watch
@@ -24,7 +25,7 @@ from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
-from shared.system import SystemClock, SystemIds
+from shared.system import SystemClock, SystemIds, process_age_s, sleep_s
 from shared.wiring import open_buyer_orders, open_notices, open_stats, open_store
 
 # A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
@@ -47,6 +48,8 @@ class _Wired:
             with self._lock:
                 if self._door is None:
                     self._door = build_app(_real_parts(watch or Watch(SystemClock()), others))
+                    # Of whoever ran here before, the last second's orders still count: see ingest.admission.
+                    sleep_s(max(0.0, SECOND_S - process_age_s()))
         return self._door
 
     def close(self) -> None:

@@ -80,12 +80,13 @@ def make_parts(
 
     `reads_per_s` is what the waiting buyers of one sale are told to stay within when they look again.
     """
+    sales = SaleCache(store, clock)
     return Parts(
         store=store,
         clock=clock,
         ids=ids,
-        sales=SaleCache(store, clock),
-        admission=Admission(clock, ids, processes=processes),
+        sales=sales,
+        admission=Admission(clock, ids, store, sales.may_call, processes=processes),
         health=Health(store, clock),
         check_chargeable=check_chargeable,
         logger=logger,

@@ -1,4 +1,4 @@
-"""What the door knows of its sales: at most one control read per process, sale and second."""
+"""What the door knows of its sales: at most one call of the control store per process, sale and second."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ class _Entry:
     view: SaleView | None = None
     read_at_s: float = _NEVER
     tried_at_s: float = _NEVER
+    given_away_at_s: float = _NEVER
+    """When the last call about this sale was left to something else than a read."""
+    call_wanted: bool = False
+    """Whether something else than a read waits for its call."""
     failing: bool = False
     missing: bool = False
 
@@ -68,23 +72,40 @@ class SaleCache:
             raise Unavailable(retry_after_s=TTL_S)
         return view
 
-    def renew(self, event_id: str) -> SaleView:
-        """Return the sale as read after this call began, for a request that names what the cached one does not know.
+    def renew(self, event_id: str, *, since_s: float) -> SaleView:
+        """Return the sale as read at `since_s` or later, for a request that names what the cached one does not know.
 
         Unavailable when the store does not answer, or when so many ask that somebody else read it just before.
         """
         if not is_name(event_id):
             raise NotFound(_NO_EVENT)
         entry = self._entry(event_id)
-        asked_at_s = self._clock.monotonic_s()
         with entry.lock:
-            if entry.read_at_s < asked_at_s - RENEW_S and not entry.missing:
-                self._read(event_id, entry, asked_at_s)
+            now_s = self._clock.monotonic_s()
+            if entry.read_at_s < min(since_s, now_s - RENEW_S) and not entry.missing:
+                self._read(event_id, entry, now_s)
         if entry.missing:
             raise NotFound(_NO_EVENT)
-        if entry.view is None or entry.read_at_s < asked_at_s:
+        if entry.view is None or entry.read_at_s < since_s:
             raise Unavailable(retry_after_s=TTL_S)
         return entry.view
+
+    def may_call(self, event_id: str) -> bool:
+        """Give this second's call about a sale away for something else than a read; False when it is used already.
+
+        Whoever gets False has the next one, unless the sale as it is known is two seconds old by then.
+        """
+        entry = self._entries.get(event_id)
+        if entry is None or not entry.lock.acquire(blocking=False):
+            return False
+        try:
+            now_s = self._clock.monotonic_s()
+            entry.call_wanted = now_s - max(entry.tried_at_s, entry.given_away_at_s) < TTL_S
+            if not entry.call_wanted:
+                entry.given_away_at_s = now_s
+            return not entry.call_wanted
+        finally:
+            entry.lock.release()
 
     def forget(self, event_id: str) -> None:
         """Read the sale anew when it is next asked for, because this process changed it."""
@@ -114,6 +135,7 @@ class SaleCache:
 
     def _read(self, event_id: str, entry: _Entry, now_s: float) -> None:
         entry.tried_at_s = now_s
+        entry.call_wanted = False
         try:
             entry.view = self._store.get_sale(event_id)
         except NotFound:
@@ -132,10 +154,12 @@ class SaleCache:
 
     @staticmethod
     def _due(entry: _Entry, now_s: float) -> bool:
-        """Say whether to ask the store: once a second, also while it is silent."""
+        """Say whether to ask the store: once a second, also while it is silent, less often when others must."""
         if entry.missing or (entry.failing and now_s - entry.tried_at_s < TTL_S):
             return False
-        return now_s - entry.read_at_s >= TTL_S
+        if now_s - entry.given_away_at_s < TTL_S:
+            return False
+        return now_s - entry.read_at_s >= (2 * TTL_S if entry.call_wanted else TTL_S)
 
     @staticmethod
     def _usable(entry: _Entry, now_s: float) -> bool:

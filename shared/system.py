@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
+from pathlib import Path
 
 
 class SystemClock:
@@ -21,6 +23,19 @@ class SystemClock:
 def sleep_s(seconds: float) -> None:
     """Let the calling thread wait."""
     time.sleep(seconds)
+
+
+def process_age_s() -> float:
+    """Return the seconds since this process began; 0 where the system does not tell.
+
+    Field 22 of proc_pid_stat(5) counts clock ticks from the start of the machine.
+    """
+    try:
+        fields = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        began_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began_s)
+    except (OSError, AttributeError, ValueError, IndexError):
+        return 0.0
 
 
 class SystemIds:
