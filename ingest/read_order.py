@@ -27,10 +27,11 @@ def find_order(parts: Parts, event_id: str, order_id: str) -> tuple[Order, SaleV
 
     An id of a map version that this process has not heard of makes it read the sale anew.
     """
+    since_s = parts.clock.monotonic_s()
     view = parts.sales.get(event_id)
     wanted = order_id
     for _ in range(MAX_STEPS):
-        view = _knowing(parts, view, wanted)
+        view = _knowing(parts, view, wanted, since_s)
         try:
             order = parts.store.get_order(locate_order(event_id, wanted, view.sale.shard_counts))
         except Moved as moved:
@@ -44,8 +45,8 @@ def find_order(parts: Parts, event_id: str, order_id: str) -> tuple[Order, SaleV
     raise NotFound(_NO_ORDER)
 
 
-def _knowing(parts: Parts, view: SaleView, order_id: str) -> SaleView:
+def _knowing(parts: Parts, view: SaleView, order_id: str, since_s: float) -> SaleView:
     version, _ = parse_order_id(order_id)
     if view.sale.map_version < version <= MAX_MAP_VERSION:
-        return parts.sales.renew(view.sale.event_id)
+        return parts.sales.renew(view.sale.event_id, since_s=since_s)
     return view

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.errors import NotFound
-from shared.domain.order_id import OrderKey, locate_order, order_digest, order_key
+from shared.domain.order_id import (
+    MAX_MAP_VERSION,
+    OrderKey,
+    home_of,
+    locate_order,
+    older_homes,
+    order_digest,
+    order_key,
+)
 
 SALT = bytes(range(16))
 parts = st.text(max_size=20)
@@ -80,3 +88,34 @@ def test_shards_fill_evenly() -> None:
 def test_the_partition_key_joins_event_and_shard() -> None:
     """The composite key is `event_id#shard`."""
     assert OrderKey("gig", 7, "1-x").partition == "gig#7"
+
+
+@st.composite
+def grown_maps(draw: st.DrawFn) -> tuple[int, ...]:
+    """Draw a map that has grown up to as often as it may."""
+    counts = draw(st.sets(st.integers(1, 1024), min_size=1, max_size=MAX_MAP_VERSION))
+    return tuple(sorted(counts))
+
+
+@given(st.binary(min_size=16, max_size=16), grown_maps())
+def test_every_writer_with_an_older_map_is_among_the_older_homes(raw: bytes, counts: tuple[int, ...]) -> None:
+    """Q14: wherever a process with an older map would put a key, the order knows of it; and each id leads there."""
+    home, older = home_of("gig", raw, counts), older_homes("gig", raw, counts)
+    written = {home_of("gig", raw, counts[:known]) for known in range(1, len(counts) + 1)}
+
+    assert written == {home, *older}
+    assert home not in older
+    assert len({key.order_id for key in written}) == len(written)
+    for key in written:
+        assert locate_order("gig", key.order_id, counts) == key
+
+
+@given(st.binary(min_size=16, max_size=16), st.integers(1, 100), st.integers(2, 5))
+def test_what_a_growing_map_does_not_move_keeps_its_address(raw: bytes, count: int, times: int) -> None:
+    """A key whose shard is the same under the grown map has one home only, under the older version."""
+    before = home_of("gig", raw, (count,))
+    grown = (count, count * times)
+
+    moved = int.from_bytes(raw, "big") % grown[1] >= count
+    assert (home_of("gig", raw, grown) != before) == moved
+    assert older_homes("gig", raw, grown) == ((before,) if moved else ())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.errors import Conflicting, Invalid
+from shared.domain.errors import Conflicting, Invalid, NotFound
 from shared.domain.inventory import PoolState, SliceState, opening_counts
 from shared.domain.sale import Pool, SaleStatus, TicketType, check_sale, group_of, slice_of
 from tests.builders import make_sale
@@ -112,3 +112,43 @@ def test_a_new_pool_is_split_without_losing_a_seat(capacity: int, slices: int) -
     assert state.left == capacity
     assert slices > 1 or unassigned == 0
     assert not replace(state, withheld=1).balanced
+
+
+def test_a_shard_map_grows_and_never_shrinks() -> None:
+    """Each growth is a new version of the map; the same number is no change."""
+    grown = make_sale(shard_counts=(4,)).resharded(16)
+
+    assert (grown.shard_counts, grown.map_version, grown.version) == ((4, 16), 2, 2)
+    assert grown.resharded(16) is grown
+    with pytest.raises(Conflicting) as refusal:
+        grown.resharded(8)
+    assert (refusal.value.reason, refusal.value.details) == ("shards-only-grow", {"shards": 16})
+
+
+def test_a_shard_map_grows_twice() -> None:
+    """Repeated requests must still find orders of every earlier map, and there are at most two."""
+    grown = make_sale(shard_counts=(4,)).resharded(16).resharded(64)
+
+    check_sale(grown)
+    with pytest.raises(Conflicting) as refusal:
+        grown.resharded(256)
+    assert refusal.value.reason == "shard-map-full"
+
+
+@pytest.mark.parametrize("status", [SaleStatus.CLOSED, SaleStatus.CANCELLED])
+def test_a_sale_that_has_ended_needs_no_more_shards(status: SaleStatus) -> None:
+    """No more orders come."""
+    with pytest.raises(Conflicting) as refusal:
+        make_sale(status=status).resharded(16)
+    assert refusal.value.reason == status
+
+
+def test_a_capacity_is_changed_in_one_pool() -> None:
+    """The other pools stay; the same number is no change."""
+    sale = make_sale(pools=(Pool("floor", 10), Pool("roof", 5)))
+    more = sale.with_capacity("roof", 6)
+
+    assert more.pools == (Pool("floor", 10), Pool("roof", 6))
+    assert (more.version, more.with_capacity("roof", 6)) == (2, more)
+    with pytest.raises(NotFound):
+        sale.with_capacity("cellar", 6)
