@@ -15,7 +15,7 @@ COMMANDS = {
     "demo": Entry("infra.cli.demo", "demo", "Run a whole sale, from opening to verification, and report."),
     "work": Entry("infra.cli.work", "work", "Run a worker: seats, payments, tickets."),
     "sale": Entry("infra.cli.sale", "app", "Define, show, pause, resume, close and cancel sales."),
-    "order": Entry("infra.cli.order", "app", "Place, show, cancel and refund orders."),
+    "order": Entry("infra.cli.order", "app", "Place, show, trace, cancel and refund orders."),
     "queue": Entry("infra.cli.queue", "app", "Measure a sale's queue, and look at its heads."),
     "parked": Entry("infra.cli.parked", "app", "List, show and redrive parked orders (dead letters)."),
     "stampede": Entry("infra.cli.stampede", "stampede", "Send a crowd of buyers against any address."),
@@ -27,6 +27,7 @@ COMMANDS = {
         "infra.cli.throttle_proxy", "throttle_proxy", "Put DynamoDB's limits before an endpoint that has none."
     ),
     "hot-keys": Entry("infra.cli.hot_keys", "hot_keys", "Show hot keys, skew and what to do about them."),
+    "throttles": Entry("infra.cli.throttles", "throttles", "Show what the store refused, why, and what would help."),
     "token": Entry("infra.cli.token", "token", "Mint a bearer token of the local system."),
     "doctor": Entry("infra.cli.doctor", "doctor", "Check what the system needs, one line a thing."),
 }

@@ -10,6 +10,7 @@ import typer
 
 from infra.cli.exits import EPILOG
 from infra.cli.talk import put_facts, put_json, say
+from infra.cli.trace import trace
 from infra.cli.where import BUYER_SCOPES, DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url, find_api
 from infra.usage import Usage
 
@@ -21,6 +22,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
 )
+app.command(epilog=f"Example: onsale order trace 1-5f1d7a6f0b6c4f0e9c1d2e3f4a5b6c7d --json\n\n{EPILOG}")(trace)
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="Id of the event.")]
 OrderId = Annotated[str, typer.Argument(metavar="ORDER", help="Id of the order.")]
 Buyer = Annotated[str, typer.Option("--buyer", help="Who buys: the subject of the token that is minted.")]

@@ -22,17 +22,21 @@ import uvicorn
 
 from infra.cli.exits import exit_code_of
 from infra.local.authorizer import Authorizer
+from infra.local.counts import Counts
 from infra.local.gateway import Gateway
 from infra.local.tokens import local_key
+from infra.local.with_metrics import WithMetrics
 from infra.usage import Usage
 from ingest.handler import handler, shut, warm
 from shared.domain.errors import OnsaleError
-from shared.settings import read_settings
+from shared.settings import Settings, read_settings
 from shared.system import SystemClock, SystemIds
 
 DEFAULT_PORT = 8000
 DEFAULT_THREADS = 16
 STOP_WITHIN_S = 5
+# This process's name among those that count.
+PROCESS = "API"
 IDLE_CONNECTION_S = 75
 BACKLOG = 4096
 
@@ -67,30 +71,31 @@ def main(arguments: list[str] | None = None) -> int:
         return _sorry(error)
     with contextlib.closing(listener):
         try:
-            gateway = _gateway(options.threads)
+            settings = read_settings()
+            counts = Counts(settings.data_dir, PROCESS, SystemClock())
+            gateway = _gateway(settings, options.threads, counts)
         except OnsaleError as error:
             return _sorry(error)
-        with contextlib.closing(gateway):
-            _serve(gateway, listener)
+        with contextlib.closing(counts), contextlib.closing(gateway):
+            _serve(gateway, counts, listener)
         shut()
     return 0
 
 
-def _gateway(threads: int) -> Gateway:
-    settings = read_settings()
+def _gateway(settings: Settings, threads: int, counts: Counts) -> Gateway:
     clock, ids = SystemClock(), SystemIds()
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
     # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
     with contextlib.redirect_stdout(sys.stderr):
-        warm()
+        warm(counts.watch, counts.others)
     return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads)
 
 
-def _serve(gateway: Gateway, listener: socket.socket) -> None:
+def _serve(gateway: Gateway, counts: Counts, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
-        gateway,
+        WithMetrics(gateway, counts.page),
         lifespan="off",
         ws="none",
         log_level="warning",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from shared.domain.errors import AnswerLost, Contended, Throttled, Unavailable
-from shared.domain.throttling.request import Ending, Request, Throttle, read_resource, safe_place
+from shared.domain.errors import AnswerLost, Broken, Contended, Throttled, Unavailable
+from shared.domain.throttling.request import OK, Ending, Request, Throttle, read_resource, safe_place
 from shared.metering.ledger import Ledger
 from shared.metering.meter import Meter
 from shared.metrics import FIRST_ATTEMPT_S, GIVEN_UP, RETRYING_S
@@ -15,6 +15,7 @@ from shared.ports import Clock
 from shared.retry import Attempt, Finished
 
 _GIVEN_UP = frozenset({Throttled.code, Contended.code, AnswerLost.code, Unavailable.code})
+_FAILED = _GIVEN_UP | {Broken.code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ class Watch:
         if attempt.outcome == Throttled.code:
             table, index = read_resource(attempt.resource) or (shape.table, shape.index)
             throttle = Throttle(table, index, place, attempt.reason)
-        self.ledger.note(request, Ending(attempt.outcome, throttle))
+        # That something is not there, or breaks a rule, is an answer.
+        self.ledger.note(request, Ending(attempt.outcome, throttle) if attempt.outcome in _FAILED else OK)
 
     def finished(self, call: Finished) -> None:
         """Note how a call of the port was spent: its first attempt, and what came after it."""
