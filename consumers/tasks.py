@@ -8,7 +8,7 @@ from shared.domain.rendezvous import group_task_name, shard_task_name
 from shared.domain.sale import Sale, group_of
 
 # Idle looks per second that one event costs in each lane, over all its shards; an empty look is half a read unit.
-IDLE_LOOKS_PER_S = 15
+IDLE_LOOKS_PER_S = 14
 SHORTEST_IDLE_S = 0.5
 # A sale that ended long ago is looked at as rarely as this.
 LONG_ENDED_MS = 3_600_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from infra.cli.cost import bench_cost
 from infra.cli.exits import EPILOG
 from infra.cli.hot_keys import bench_hot_keys
 from infra.cli.isolation import bench_isolation
@@ -16,5 +17,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
 )
+app.command("cost")(bench_cost)
 app.command("hot-keys")(bench_hot_keys)
 app.command("isolation")(bench_isolation)
