@@ -277,6 +277,15 @@ STREAM_REFUSED = Metric(
         ),
     ),
 )
+PAYMENT_SERVICE_ANSWERS = Metric(
+    "payment_service_answers",
+    Kind.COUNTER,
+    Unit.COUNT,
+    Board.MACHINE,
+    "Answers of the payment service that runs on this machine, by HTTP status.",
+    labels=("status",),
+    local=True,
+)
 PROCESS_AGE_S = Metric(
     "process_age_s",
     Kind.GAUGE,
@@ -306,6 +315,7 @@ METRICS = (
     PAYMENT_NOTICES,
     STREAM_RECORDS,
     STREAM_REFUSED,
+    PAYMENT_SERVICE_ANSWERS,
     PROCESS_AGE_S,
 )
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -19,14 +19,20 @@ from typing import TextIO
 
 import uvicorn
 
+from infra.local.metric_files import MetricFile
 from infra.local.payment_service import books
 from infra.local.payment_service.app import Application
+from infra.local.payment_service.counted import Counted
 from infra.local.payment_service.dropping import DroppableProtocol
 from infra.local.payment_service.options import Options, read_options
+from shared.metering.watch import Watch
+from shared.system import SystemClock
 
 EXIT_CANNOT_START = 2
 STOP_WITHIN_S = 1
 IDLE_CONNECTION_S = 75
+# This process's name among those that count.
+PROCESS = "payment-service"
 
 
 class CannotStart(Exception):
@@ -68,8 +74,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _serve(options: Options, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    clock = SystemClock()
+    watch = Watch(clock)
+    counts = MetricFile(options.settings.data.parent, PROCESS, watch, clock)
     config = uvicorn.Config(
-        Application(options.settings).asgi,
+        Counted(Application(options.settings).asgi, watch.meter),
         http=DroppableProtocol,
         ws="none",
         lifespan="on",
@@ -86,7 +95,9 @@ def _serve(options: Options, listener: socket.socket) -> None:
         signal.signal(number, server.stop)
     if options.end_with_stdin:
         threading.Thread(target=_stop_with_stdin, args=(server,), daemon=True).start()
-    server.run([listener])
+    with closing(counts):
+        counts.start()
+        server.run([listener])
 
 
 def _stop_with_stdin(server: Server) -> None:
