@@ -24,6 +24,7 @@ class SaleShape:
     capacity: int
     shards: int
     max_per_buyer: int | None = None
+    slices: int = 1
 
 
 def make_sale(shape: SaleShape, now_ms: int) -> Sale:
@@ -34,7 +35,7 @@ def make_sale(shape: SaleShape, now_ms: int) -> Sale:
         currency="EUR",
         opens_at_ms=now_ms - HOUR_MS,
         closes_at_ms=now_ms + 24 * HOUR_MS,
-        pools=(Pool(POOL, shape.capacity),),
+        pools=(Pool(POOL, shape.capacity, shape.slices),),
         ticket_types=(TicketType(TYPE, "Standing", POOL, PRICE_MINOR),),
         salt=bytes(SALT_BYTES),
         shard_counts=(shape.shards,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from infra.cli.cost import bench_cost
+from infra.cli.drain import bench_drain
 from infra.cli.exits import EPILOG
 from infra.cli.hot_keys import bench_hot_keys
 from infra.cli.isolation import bench_isolation
@@ -18,5 +19,6 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("cost")(bench_cost)
+app.command("drain")(bench_drain)
 app.command("hot-keys")(bench_hot_keys)
 app.command("isolation")(bench_isolation)
