@@ -42,6 +42,9 @@ def _check_promise(findings: Findings, facts: Facts, claim: Claim, order_id: str
         findings.doubt(f"order {order_id} is parked and waits for a person")
     elif order.status not in FINAL:
         findings.doubt(f"order {order_id} is still {order.status}", order_id)
+    elif order.status is Status.SUPERSEDED:
+        # What its buyer was told since is about the order that stands for the key.
+        return
     elif claim.order_ids[-1] == order_id and _contradicts(claim.last_status, order.status):
         findings.fault(f"order {order_id} was told to be {claim.last_status} and is {order.status}", order_id)
 
@@ -93,10 +96,7 @@ def duplicate_orders(facts: Facts) -> int:
     if facts.receipts is None:
         return 0
     by_key, _ = _group_claims(facts.receipts.claims)
-    stands = [
-        sum(1 for one in ids if one not in facts.orders or facts.orders[one].status is not Status.SUPERSEDED)
-        for ids in by_key.values()
-    ]
+    stands = [sum(1 for one in ids if not _superseded(facts, one)) for ids in by_key.values()]
     return sum(count - 1 for count in stands if count > 1)
 
 
@@ -107,8 +107,9 @@ def check_repeats(facts: Facts) -> Verdict:
     findings = Findings()
     repeated = [claim for claim in facts.receipts.claims if claim.asked_again]
     for claim in repeated:
-        if len(claim.order_ids) > 1:
-            findings.fault(f"one request, sent again, was answered with {len(claim.order_ids)} different orders")
+        counting = [one for one in claim.order_ids if not _superseded(facts, one)]
+        if len(counting) > 1:
+            findings.fault(f"one request, sent again, was answered with {len(counting)} different orders")
     if not repeated:
         return unchecked("I5", "No request in the receipts was sent twice.")
     if facts.intents is not None:
@@ -117,6 +118,12 @@ def check_repeats(facts: Facts) -> Verdict:
                 findings.fault(f"order {order_id} was paid on {len(intents)} intents")
     times = sum(claim.asked_again for claim in repeated)
     return findings.verdict("I5", f"{times:,} repeated requests of {len(repeated):,} keys and one intent an order")
+
+
+def _superseded(facts: Facts, order_id: str) -> bool:
+    """Say whether another order stands for the key: reading this one leads there."""
+    order = facts.orders.get(order_id)
+    return order is not None and order.status is Status.SUPERSEDED
 
 
 def _only_faults(findings: Findings, invariant: str, checked_by: str) -> Verdict:

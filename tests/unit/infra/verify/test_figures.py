@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from infra.load.receipts import Answer, Kind
 from infra.verify.figures import sale_figures
 from shared.domain.order import Demand, Status
 from tests.unit.infra.verify.house import HELD_AT_MS, House, order_id
@@ -85,3 +86,17 @@ def test_the_pace_runs_from_the_first_order_to_the_last_decision() -> None:
     assert figures.drained_per_s == 13 / ((HELD_AT_MS + 200 - first) / 1000)
     assert figures.drained_peak_per_s == 13
     assert sale_figures(replace(facts, orders={})).drained_per_s == 0
+
+
+def test_a_request_answered_under_two_maps_is_one_order() -> None:
+    """Q14: a repeat by a door with an older map was told another id; the copy that yielded breaks no promise."""
+    house = House()
+    own = house.order(10)
+    house.change(10, buyer_id="buyer-1")
+    house.receipts = [receipt for receipt in house.receipts if receipt.order_ids != (order_id(10),)]
+    again = Answer(Kind.REPEAT, 60_000, 202, 5.0)
+    house.receive(1, again, order_ids=(order_id(1), order_id(10)), last_status="confirmed")
+    assert "I5" in {verdict.invariant for verdict in house.verify().broken}
+
+    house.put(replace(own, buyer_id="buyer-1", status=Status.SUPERSEDED, reason=None))
+    assert house.verify().broken == ()
