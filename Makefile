@@ -10,7 +10,7 @@ RUN_STAMP := $(VENV)/.run.stamp
 DEV_STAMP := $(VENV)/.dev.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test simulate lint format types openapi package lock clean
+.PHONY: help setup demo test simulate lint format types openapi metrics package lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-9s %s\n", $$1, $$2 }'
@@ -40,6 +40,9 @@ types: setup ## check types
 
 openapi: setup ## write infra/openapi.json from the routes
 	$(BIN)/python -m infra.openapi
+
+metrics: setup ## write dashboards, alarms and the README's table from the list of metrics
+	$(BIN)/python -m infra.metrics_docs
 
 package: $(RUN_STAMP) ## build the Lambda bundles; build/lambda.zip is the one for ARCH (arm64 if not given)
 	ARCH=$(ARCH) $(BIN)/python -m infra.bundle

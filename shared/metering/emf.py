@@ -37,14 +37,16 @@ def send_emf(meter: Meter, service: str) -> None:
         metric = BY_NAME[name]
         for labels, values in series.items():
             line = EphemeralMetrics(namespace=NAMESPACE, service=service)
-            for number in values:
-                line.add_metric(name, str(metric.unit), number)
             named = {label: value or "-" for label, value in zip(metric.labels, labels, strict=True)}
             for label, value in named.items():
                 line.add_dimension(label, value)
             for others in dimension_sets(metric)[1:]:
                 line.add_dimensions(**{SERVICE: service}, **{label: named[label] for label in others})
-            line.flush_metrics()
+            for number in values:
+                line.add_metric(name, str(metric.unit), number)
+            # Powertools prints a full list by itself.
+            if line.metric_set:
+                line.flush_metrics()
 
 
 def dimension_sets(metric: Metric) -> list[tuple[str, ...]]:
