@@ -29,8 +29,9 @@ WRITING_THREADS = 16
 LONGEST_WAIT_S = 0.25
 # A loop that makes no step for so long hangs, and the worker no longer counts as alive.
 HANGS_S = 30.0
-# A drain ends when nothing was done for so long.
-QUIET_S = 2.0
+# A drain ends when nothing was done for so long: longer than it takes to see that a member left without a word (three
+# heartbeats), and that a dry pool stays dry; only then are those who wait for its seats told that there are none.
+QUIET_S = 6.0
 _log = logging.getLogger(__name__)
 
 

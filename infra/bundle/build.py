@@ -36,6 +36,9 @@ PLATFORMS = {
 }
 # Lambda's own runtime has these, in versions of its own choice.
 AWS_LIBRARIES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
+# Of AWS's several hundred services, those that we speak to, and the one that lends credentials.
+AWS_SERVICES = ("dynamodb", "secretsmanager", "sts")
+_SERVICE = re.compile(r"^(?:botocore|boto3)/data/([^/]+)/")
 _NEVER = re.compile(
     r"(^|/)(__pycache__|tests?|bin)(/|$)|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$|\.pyi$"
 )
@@ -100,8 +103,13 @@ def _names(folder: Path, *, with_aws_libraries: bool) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         top = re.split(r"[/.-]", name, maxsplit=1)[0].replace("python_dateutil", "dateutil")
-        if path.is_file() and not _NEVER.search(name) and (with_aws_libraries or top not in AWS_LIBRARIES):
+        if path.is_file() and _belongs(name) and (with_aws_libraries or top not in AWS_LIBRARIES):
             yield name
+
+
+def _belongs(name: str) -> bool:
+    service = _SERVICE.match(name)
+    return not _NEVER.search(name) and (service is None or service[1] in AWS_SERVICES)
 
 
 def install_libraries(folder: Path, architecture: str | None, python: str = PYTHON) -> None:
