@@ -78,8 +78,7 @@ class GroupCommit:
         return cast("T", ticket.value)
 
     def _lead(self, own: _Ticket) -> None:
-        with self._mutex:
-            group = [self._waiting.popleft() for _ in range(min(MAX_GROUP, len(self._waiting)))]
+        group: list[_Ticket] = []
         try:
             with self.turn:
                 self._carry_out(group)
@@ -105,7 +104,7 @@ class GroupCommit:
                     self._hand_over()
 
     def _carry_out(self, group: list[_Ticket]) -> None:
-        """Run a group in one transaction; what goes wrong with it as a whole becomes every ticket's error."""
+        """Gather a group and run it in one transaction; what goes wrong with all of it becomes every ticket's error."""
         try:
             self._transaction(group)
             self.jobs_done += len(group)
@@ -117,7 +116,11 @@ class GroupCommit:
 
     def _transaction(self, group: list[_Ticket]) -> None:
         execute = self._connection.execute
-        self._begin(self._connection)
+        try:
+            self._begin(self._connection)
+        finally:
+            # Not before: another process's commit may take long, and who came meanwhile comes along.
+            self._gather(group)
         if len(group) == 1:
             # Alone, a job needs no savepoint of its own.
             self._attempt(group[0], undo="ROLLBACK")
@@ -128,6 +131,11 @@ class GroupCommit:
                 execute("RELEASE job")
         if self._connection.in_transaction:
             self._commit()
+
+    def _gather(self, group: list[_Ticket]) -> None:
+        with self._mutex:
+            for _ in range(min(MAX_GROUP, len(self._waiting))):
+                group.append(self._waiting.popleft())  # noqa: PERF401 - none is lost when this is interrupted
 
     def _attempt(self, ticket: _Ticket, *, undo: str) -> None:
         try:

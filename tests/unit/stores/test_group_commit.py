@@ -181,3 +181,42 @@ def test_many_threads_all_get_their_own_answers(table: Table) -> None:
 
     assert answers == list(range(500))
     assert table.rows() == answers
+
+
+def test_who_comes_while_the_turn_is_awaited_comes_along(table: Table) -> None:
+    """One commit serves all that came while another process had the file."""
+    begun: list[int] = []
+    asked = threading.Event()
+
+    def begin_late(connection: sqlite3.Connection) -> None:
+        begun.append(len(group._waiting))
+        asked.set()
+        while len(group._waiting) < 4:
+            threading.Event().wait(0.001)
+        begin(connection)
+
+    group = GroupCommit(table.connection, "the file", begin_late)
+    with ThreadPoolExecutor(4) as threads:
+        first = threads.submit(group.run, insert(0))
+        assert asked.wait(5)
+        answers = [first, *(threads.submit(group.run, insert(n)) for n in (1, 2, 3))]
+        assert [answer.result(5) for answer in answers] == [0, 1, 2, 3]
+
+    assert begun == [1]
+    assert table.rows() == [0, 1, 2, 3]
+
+
+def test_a_turn_that_does_not_come_is_everybodys_error(table: Table) -> None:
+    """Who waited with the one in front is told the same, and the next call begins anew."""
+    failures = [Contended()]
+
+    def begin_once_refused(connection: sqlite3.Connection) -> None:
+        if failures:
+            raise failures.pop()
+        begin(connection)
+
+    group = GroupCommit(table.connection, "the file", begin_once_refused)
+    with pytest.raises(Contended):
+        group.run(insert(1))
+
+    assert group.run(insert(1)) == 1
