@@ -14,10 +14,13 @@ from infra.model.reasons import ThrottlingReason
 class Truth:
     """Counts since the last reset.
 
+    calls: answers given, and those of them that refused anything at all.
     requests: API calls by table and operation (one that touches several tables counts for each).
     actions: the single writes and reads inside them. units: those served, by table or index ARN.
     """
 
+    calls: int = 0
+    throttled_calls: int = 0
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     throttled_requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     actions: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -31,6 +34,8 @@ class Truth:
         self, operation: str, actions: tuple[Action, ...], groups: tuple[tuple[ThrottlingReason, ...], ...]
     ) -> None:
         """Count a priced request and what was said to each of its actions."""
+        self.calls += 1
+        self.throttled_calls += any(groups)
         tables = {action.table for action in actions}
         refused = {action.table for action, group in zip(actions, groups, strict=True) if group}
         for table in tables:
@@ -52,6 +57,8 @@ class Truth:
     def as_json(self) -> dict[str, Any]:
         """Totals, and rows for table, index, operation and reason."""
         return {
+            "calls": self.calls,
+            "throttled_calls": self.throttled_calls,
             "requests": sum(self.requests.values()),
             "throttled_requests": sum(self.throttled_requests.values()),
             "actions": sum(self.actions.values()),

@@ -52,7 +52,7 @@ def with_step(before: Order, after: Order) -> Order:
         return replace(after, steps=(*steps[:-1], again))
     added = (*steps, Step(what, now_ms))
     # A hold is written by a transaction that does not know the order's entries: it only adds one.
-    if len(added) > MAX_STEPS and after.status is not Status.HELD:
+    if len(added) > MAX_STEPS and what != Status.HELD:
         added = (*added[:FIRST_STEPS], *added[FIRST_STEPS - MAX_STEPS :])
     return replace(after, steps=added)
 
@@ -62,7 +62,7 @@ def _step(before: Order, after: Order) -> str | None:
         return str(after.status)
     if after.history != before.history:
         return None
-    return _money_step(before, after) or _duty_step(before, after)
+    return _money_step(before, after) or _wish(before, after) or _rest(before, after)
 
 
 def _money_step(before: Order, after: Order) -> str | None:
@@ -75,15 +75,21 @@ def _money_step(before: Order, after: Order) -> str | None:
         return Way.TRIED_AGAIN
     if new.state is not old.state:
         return f"payment_{new.state}"
-    if new.silent_since_ms is not None:
-        return Way.SERVICE_SILENT
     return None
 
 
-def _duty_step(before: Order, after: Order) -> str:
+def _wish(before: Order, after: Order) -> str | None:
+    """Say who else asked for something: the buyer, the payment service, a program outside."""
+    now_ms = after.updated_at_ms
+    if after.duties.get(Duty.CLOSE) == now_ms and Duty.CLOSE not in before.duties:
+        return Way.CANCEL_ASKED
+    if after.duties.get(Duty.CHECK) == now_ms:
+        return Way.NEWS
     if after.taken != before.taken or (after.parked and after.parked.taken) != (before.parked and before.parked.taken):
         return Way.FULFILLED if after.taken is not None and after.taken.done else Way.HANDED_OUT
-    now_ms = after.updated_at_ms
-    if after.duties.get(Duty.CLOSE) == now_ms:
-        return Way.CANCEL_ASKED
-    return Way.NEWS if after.duties.get(Duty.CHECK) == now_ms else Way.LOOKED
+    return None
+
+
+def _rest(before: Order, after: Order) -> str:
+    silent = after.payment.silent_since_ms is not None and after.duties != before.duties
+    return Way.SERVICE_SILENT if silent else Way.LOOKED

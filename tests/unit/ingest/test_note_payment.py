@@ -14,6 +14,7 @@ from ingest.door import Door
 from ingest.handler import build_app
 from ingest.note_payment import ORPHAN_AFTER_MS
 from ingest.parts import Parts
+from shared.domain.journey import Step
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import OrderKey, order_key
 from shared.metrics import PAYMENT_NOTICES
@@ -68,7 +69,12 @@ def test_news_marks_the_order_to_be_looked_at(service: Client, ann: Client, inne
 
     assert (reply.status, reply.json) == (200, {"noted": "stored"})
     assert after == replace(
-        order, rev=order.rev + 1, op=after.op, updated_at_ms=10_000, duties={**order.duties, Duty.CHECK: 10_000}
+        order,
+        rev=order.rev + 1,
+        op=after.op,
+        updated_at_ms=10_000,
+        duties={**order.duties, Duty.CHECK: 10_000},
+        steps=(*order.steps, Step("news", 10_000)),
     )
 
 
