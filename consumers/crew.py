@@ -7,11 +7,13 @@ worker's shards, hands each to a free thread, and never has the same order under
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
+from consumers.coverage import Coverage
 from consumers.pace import REST_S, Poll, jittered
 from consumers.roster import Roster, Share
 from consumers.settlement.outcome import Outcome
@@ -19,6 +21,7 @@ from consumers.settlement.settle import Settlement
 from consumers.settlement.sweep import Sweep
 from consumers.tasks import ShardTask, idle_s
 from consumers.tools import Tools
+from consumers.turns import least_busy_first
 from shared.domain.errors import OnsaleError, Unavailable
 from shared.domain.order import WorkHint
 from shared.domain.order_id import OrderKey
@@ -30,6 +33,8 @@ QUEUED_PER_THREAD = 3
 TAKEN_AT_ONCE = 20
 FASTEST_LOOK_S = 0.05
 LOOKS_PER_S = 200
+# One event leaves this part of the room to the other ones.
+KEPT_FOR_OTHERS = 4
 LONGEST_WAIT_S = 0.25
 _log = logging.getLogger(__name__)
 
@@ -66,8 +71,10 @@ class Crew:
     roster: Roster
     threads: int
     busy: Callable[[], None]
+    coverage: Coverage
     _inbox: SimpleQueue[_Held | _Hurry | _Settled] = field(default_factory=SimpleQueue)
     _under_way: set[OrderKey] = field(default_factory=set)
+    _by_event: Counter[str] = field(default_factory=Counter)
     _sweeps: dict[ShardTask, Sweep] = field(default_factory=dict)
     _polls: dict[ShardTask, Poll] = field(default_factory=dict)
     _pool: ThreadPoolExecutor = field(init=False)
@@ -114,23 +121,26 @@ class Crew:
         self._forget_others(share)
         now_s = self.tools.clock.monotonic_s()
         wait_s = LONGEST_WAIT_S
-        for task in share.shards:
+        for task in least_busy_first(share.shards, self._by_event, self._due_s):
             if self._free <= 0:
                 break
             poll = self._poll(task, share)
-            if poll.is_due(now_s):
-                self._look(task, share.sales[task.event_id], poll)
+            if poll.is_due(now_s) and self._room(task.event_id, share) > 0:
+                self._look(task, share, poll)
             wait_s = min(wait_s, max(0.0, poll.next_s - now_s))
         return wait_s if self._free > 0 else LONGEST_WAIT_S
 
-    def _look(self, task: ShardTask, sale: Sale, poll: Poll) -> None:
+    def _look(self, task: ShardTask, share: Share, poll: Poll) -> None:
+        sale = share.sales[task.event_id]
         now_s = self.tools.clock.monotonic_s()
         try:
-            hints = self._sweeps[task].look(min(TAKEN_AT_ONCE, self._free), passing=self._under_way)
+            most = min(TAKEN_AT_ONCE, self._room(task.event_id, share))
+            hints = self._sweeps[task].look(most, passing=self._under_way)
         except OnsaleError as error:
             poll.rest(now_s, jittered(self.tools.ids, REST_S))
             self.tools.observe(task.event_id, f"sweep_{error.code}", 1)
             return
+        self.coverage.read(task.event_id, "timer", [task.shard])
         poll.looked(now_s, found=bool(hints))
         for hint in hints:
             self._start(sale, hint.key, hint)
@@ -143,6 +153,7 @@ class Crew:
                 self._wake(task for task in self._polls if task.event_id == event_id)
             case _Settled(key, hint, outcome):
                 self._under_way.discard(key)
+                self._by_event[key.event_id] -= 1
                 sweep = self._sweeps.get(ShardTask(key.event_id, key.shard))
                 if hint is not None and sweep is not None:
                     sweep.settled(hint, outcome)
@@ -151,7 +162,7 @@ class Crew:
         """Settle what falls to this worker; the others' owners find it by themselves."""
         mine = {task.shard for task in share.shards if task.event_id == sale.event_id}
         for key in keys:
-            if key.shard in mine and key not in self._under_way and self._free > 0:
+            if key.shard in mine and key not in self._under_way and self._room(sale.event_id, share) > 0:
                 self._start(sale, key, None)
         self._wake(task for task in share.shards if task.event_id == sale.event_id)
 
@@ -164,11 +175,19 @@ class Crew:
     def _start(self, sale: Sale, key: OrderKey, hint: WorkHint | None) -> None:
         self.busy()
         self._under_way.add(key)
+        self._by_event[key.event_id] += 1
         self._pool.submit(self._settle, sale, key, hint)
 
     @property
     def _free(self) -> int:
         return self.threads * QUEUED_PER_THREAD - len(self._under_way)
+
+    def _room(self, event_id: str, share: Share) -> int:
+        """Return how many orders of an event may be taken up: never all the room where there are other sales."""
+        most = self.threads * QUEUED_PER_THREAD
+        if len(share.sales) > 1:
+            most = max(1, most - max(1, most // KEPT_FOR_OTHERS))
+        return min(self._free, most - self._by_event[event_id])
 
     def _poll(self, task: ShardTask, share: Share) -> Poll:
         poll = self._polls.get(task)
@@ -178,6 +197,10 @@ class Crew:
             poll = self._polls[task] = Poll(base_s, idle_s(sale, self.tools.clock.now_ms()))
             self._sweeps[task] = Sweep(self.tools, task)
         return poll
+
+    def _due_s(self, task: ShardTask) -> float:
+        poll = self._polls.get(task)
+        return 0.0 if poll is None else poll.next_s
 
     def _forget_others(self, share: Share) -> None:
         if len(self._polls) > len(share.shards):

@@ -17,6 +17,7 @@ from consumers.tools import Tools
 from shared.domain.errors import Unavailable
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale
+from shared.stores.limits import MAX_BATCH
 
 # Orders of one shard settled in one sweep.
 SWEPT = 50
@@ -30,13 +31,13 @@ class BackOffice:
     _allocations: dict[GroupTask, Allocation] = field(default_factory=dict)
     _sweeps: dict[ShardTask, Sweep] = field(default_factory=dict)
 
-    def allocate_once(self, sale: Sale, group: int) -> Pass:
-        """Make one allocating pass; overdue holds are settled in it when nothing fits."""
+    def allocate_once(self, sale: Sale, group: int, most: int = MAX_BATCH) -> Pass:
+        """Make one allocating pass of at most `most` orders; overdue holds are settled in it when nothing fits."""
         task = GroupTask(sale.event_id, group)
         allocation = self._allocations.get(task)
         if allocation is None:
             allocation = self._allocations[task] = Allocation(self.tools, task, self.sweep_all)
-        return allocation.allocate_once(sale)
+        return allocation.allocate_once(sale, most)
 
     def settle_once(self, sale: Sale, key: OrderKey) -> Outcome:
         """Do what is due for one order; Unavailable when the store does not answer."""

@@ -16,12 +16,15 @@ from dataclasses import dataclass, field, replace
 
 from consumers.allocation.allocate import Allocation
 from consumers.breaker import Breaker, GuardedGateway
+from consumers.coverage import Coverage
 from consumers.crew import Crew
 from consumers.membership import HEARTBEAT_S, Membership
 from consumers.pace import REST_S, jittered
+from consumers.rates import Rates
 from consumers.roster import Roster
-from consumers.tasks import GroupTask
+from consumers.tasks import GroupTask, shards_of
 from consumers.tools import Tools
+from consumers.turns import Turns
 from shared.domain.errors import Unavailable
 
 PAYMENT_THREADS = 16
@@ -44,9 +47,12 @@ class Worker:
     stop: threading.Event
     payment_threads: int = PAYMENT_THREADS
     heartbeat_s: float = HEARTBEAT_S
+    rates: Rates = field(default_factory=Rates)
     roster: Roster = field(init=False)
     busy_at_s: float = field(init=False)
     _crew: Crew = field(init=False)
+    _coverage: Coverage = field(init=False)
+    _turns: Turns = field(default_factory=Turns)
     _steps_at_s: dict[str, float] = field(default_factory=dict)
     _allocations: dict[GroupTask, Allocation] = field(default_factory=dict)
     _next_s: dict[GroupTask, float] = field(default_factory=dict)
@@ -58,7 +64,8 @@ class Worker:
         incarnation = self.tools.ids.random_bytes(8).hex()
         membership = Membership(self.tools.store, self.tools.clock, self.name, incarnation, self.heartbeat_s)
         self.roster = Roster(self.tools, membership)
-        self._crew = Crew(self.tools, self.roster, self.payment_threads, self._note_busy)
+        self._coverage = Coverage(self.tools)
+        self._crew = Crew(self.tools, self.roster, self.payment_threads, self._note_busy, self._coverage)
         self.busy_at_s = self.tools.clock.monotonic_s()
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
@@ -93,35 +100,51 @@ class Worker:
     # --- allocation -----------------------------------------------------------------------------------------------
 
     def _allocate_round(self) -> None:
-        """Make one pass over every group that is due, then wait until the next one is."""
+        """Make as many passes as there are groups, the event first that waited longest; then wait for what is due."""
         share = self.roster.share
-        for task in set(self._allocations) - set(share.groups):
-            del self._allocations[task], self._next_s[task]
-        for task in share.groups:
-            if self.stop.is_set():
-                return
-            if self._next_s.get(task, 0.0) <= self.tools.clock.monotonic_s():
-                self._allocate(task)
+        for task in set(self._next_s) - set(share.groups):
+            self._forget(task)
+        for _ in share.groups:
+            now_s = self.tools.clock.monotonic_s()
+            due = self._turns.next(task for task in share.groups if self._next_s.get(task, 0.0) <= now_s)
+            if due is None or self.stop.is_set():
+                break
+            self._allocate(due)
         now_s = self.tools.clock.monotonic_s()
-        soonest_s = min((self._next_s[task] for task in share.groups), default=now_s + LONGEST_WAIT_S)
+        soonest_s = min((self._next_s.get(task, 0.0) for task in share.groups), default=now_s + LONGEST_WAIT_S)
         self.stop.wait(min(LONGEST_WAIT_S, max(0.0, soonest_s - now_s)))
+
+    def _forget(self, task: GroupTask) -> None:
+        """Forget a group that somebody else has now."""
+        self._allocations.pop(task, None)
+        self._next_s.pop(task, None)
+        self._turns.forget([task])
+        self.rates.forget(task)
 
     def _allocate(self, task: GroupTask) -> None:
         sale = self.roster.share.sales.get(task.event_id)
         if sale is None:
             self._next_s[task] = self.tools.clock.monotonic_s() + LONGEST_WAIT_S
             return
+        now_s = self.tools.clock.monotonic_s()
+        most, wait_s = self.rates.left(sale, task, now_s)
+        if most == 0:
+            self._next_s[task] = now_s + wait_s
+            self._coverage.read(task.event_id, "line", shards_of(sale, task.group))
+            return
         allocation = self._allocations.get(task)
         if allocation is None:
             allocation = self._allocations[task] = Allocation(self.tools, task, self._crew.hurry)
         self._next_s[task] = self.tools.clock.monotonic_s() + jittered(self.tools.ids, REST_S)
         try:
-            done = allocation.allocate_once(sale)
+            done = allocation.allocate_once(sale, most)
         except Exception:  # noqa: BLE001 - an event's trouble stays its own
             self.tools.observe(task.event_id, "allocation_failed", 1)
             _log.exception("a pass failed", extra={"event_id": task.event_id, "action": "allocate"})
             return
         self._next_s[task] = self.tools.clock.monotonic_s() + done.next_s
+        self._coverage.read(task.event_id, "line", allocation.line.read_since(now_s))
+        self.rates.spend(sale, task, len(done.held) + done.rejected)
         self._crew.held(sale, done.held)
         if done.held or done.rejected:
             self._note_busy()
@@ -137,6 +160,7 @@ class Worker:
                 continue
             try:
                 self.roster.keep()
+                self._coverage.check(self.roster.share)
             except Exception:  # noqa: BLE001 - a loop outlives whatever a step meets
                 _log.exception("a step failed", extra={"action": "heartbeat"})
 
@@ -157,6 +181,7 @@ def run_worker(
     *,
     payment_threads: int = PAYMENT_THREADS,
     reading_threads: int = 1,
+    rates: Rates | None = None,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Run one worker called `name` until `stop` is set.
@@ -165,7 +190,7 @@ def run_worker(
     once the worker has its first share. Unavailable when the store is out of reach from the start.
     """
     with _spreading(tools, reading_threads) as spreading:
-        Worker(spreading, name, stop, payment_threads).run(ready)
+        Worker(spreading, name, stop, payment_threads, rates=rates or Rates()).run(ready)
 
 
 def drain(

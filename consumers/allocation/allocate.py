@@ -75,6 +75,7 @@ class Allocation:
     _holdings: Holdings | None = None
     _outlook: Outlook | None = None
     _hungry: bool = False
+    _most: int = MAX_BATCH
     _dry_at_s: float = float("-inf")
     _decide_at_s: float = float("-inf")
 
@@ -86,8 +87,12 @@ class Allocation:
         self._pace = Pace(self.tools.ids, MAX_BATCH)
         self._pools_poll = Poll(POOLS_S, POOLS_IDLE_S)
 
-    def allocate_once(self, sale: Sale) -> Pass:
-        """Make one pass. Nothing is raised for a store that does not answer: the next pass comes later."""
+    def allocate_once(self, sale: Sale, most: int = MAX_BATCH) -> Pass:
+        """Make one pass that holds at most `most` orders.
+
+        Nothing is raised for a store that does not answer: the next pass comes later.
+        """
+        self._most = most
         now_s = self.tools.clock.monotonic_s()
         if now_s < self._pace.rests_until_s:
             return Pass(next_s=self._pace.rests_until_s - now_s)
@@ -189,7 +194,7 @@ class Allocation:
         decisions = allocate(
             waiting,
             holdings.stock(holdings.within_reach if outlook.reach else holdings.own),
-            batch_size=batch_limit(sale, self._pace.size),
+            batch_size=batch_limit(sale, min(self._most, self._pace.size)),
             buyer_counts=counts,
             max_per_buyer=sale.max_per_buyer,
         )

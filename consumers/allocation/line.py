@@ -207,6 +207,10 @@ class Line:
         """When the newest known order was taken, nearly: an ended one at a row's end counts."""
         return max((self._rows[shape][-1][0] for shape in self._live_shapes()), default=None)
 
+    def read_since(self, since_s: float) -> list[int]:
+        """Return the shards that were read at this monotonic time or later."""
+        return [shard for shard, reader in self._readers.items() if reader.read_at_s >= since_s]
+
     def next_read_s(self) -> float:
         """Return the monotonic time at which a shard is due."""
         return min((reader.next_s for reader in self._readers.values()), default=float("inf"))

@@ -37,6 +37,7 @@ class Reader:
         self.passes = 0
         self.passed = False
         self.troubles = 0
+        self.read_at_s = float("-inf")
 
     def read(self) -> tuple[WorkHint, ...]:
         """Read one page: on from the last one, from the tail, or from the head when that was long ago."""
@@ -50,6 +51,7 @@ class Reader:
         page = self._tools.store.due(
             self._event_id, self.shard, Lane.LINE, until_ms=MAX_TIME_MS, limit=PAGE, cursor=cursor
         )
+        self.read_at_s = now_s
         if cursor is None and self.head_is_old(now_s):
             self._head_at_s = now_s
             self.passes += 1

@@ -27,6 +27,18 @@ def work(
     payment_threads: Annotated[
         int, typer.Option(min=1, max=256, envvar="ONSALE_PAYMENT_THREADS", help="Payment calls at a time.")
     ] = 16,
+    orders_per_s: Annotated[
+        float | None,
+        typer.Option(min=0.1, envvar="ONSALE_WORKER_ORDERS_PER_S", help="Orders that leave the line by this worker."),
+    ] = None,
+    event_orders_per_s: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            envvar="ONSALE_EVENT_ORDERS_PER_S",
+            help="Orders of one event that leave the line by all workers; the same for each of them.",
+        ),
+    ] = None,
 ) -> None:
     """Find orders, give them seats, have them paid, issue tickets; share the work with whoever else does.
 
@@ -37,6 +49,7 @@ def work(
     import json
 
     from consumers.office import open_office
+    from consumers.rates import Rates
     from consumers.worker import run_worker
     from infra.local.metric_files import MetricFile
     from infra.local.stopping import stop_on_signals
@@ -61,6 +74,7 @@ def work(
             stop,
             payment_threads=payment_threads,
             reading_threads=READING_THREADS if settings.store == "dynamodb" else 1,
+            rates=Rates(orders_per_s, event_orders_per_s),
             ready=ready,
         )
     finally:

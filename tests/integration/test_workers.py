@@ -115,6 +115,31 @@ def test_a_hot_sale_does_not_starve_a_small_one(make_town: Callable[..., Town]) 
     assert waiting > 0
 
 
+def test_a_hot_sales_payments_leave_threads_to_a_small_one(make_town: Callable[..., Town]) -> None:
+    """While hundreds of held orders wait for a slow payment service, another event's order is paid."""
+    hot = make_town(pools=(Pool("floor", 600),), shard_counts=(4,))
+    small_sale = make_sale(
+        event_id="small", opens_at_ms=hot.sale.opens_at_ms, closes_at_ms=hot.sale.closes_at_ms, shard_counts=(2,)
+    )
+    hot.store.create_sale(small_sale)
+    hot.store.open_inventory(small_sale)
+
+    def linger(_name: str) -> None:
+        threading.Event().wait(0.02)
+
+    hot.payments.before = linger
+    keys = [hot.order() for _ in range(600)]
+    hot.start("ann")
+    wait_until(lambda: hot.seated(keys[:200]) == 200)
+    big, hot.sale = hot.sale, small_sale
+    small = hot.order()
+    hot.sale = big
+
+    wait_until(lambda: hot.status(small) is Status.CONFIRMED)
+
+    assert hot.statuses(keys)[Status.CONFIRMED] < 600
+
+
 def test_a_drain_ends_when_nothing_is_left_to_do(make_town: Callable[..., Town]) -> None:
     """A scheduled worker does all there is, says so, and leaves."""
     town = make_town(pools=(Pool("floor", 50),))
