@@ -70,15 +70,17 @@ def run_as_one_group(table: Table, jobs: list[Callable[[sqlite3.Connection], int
     """Let a first job hold the lead until all others wait, so that they are carried out together."""
     table.connection.set_trace_callback(table.statements.append)
 
+    leads = threading.Event()
+
     def wait_for_all(_connection: sqlite3.Connection) -> int:
+        leads.set()
         while len(table.group._waiting) < len(jobs):
             threading.Event().wait(0.001)
         return 0
 
     with ThreadPoolExecutor(len(jobs) + 1) as pool:
         first = pool.submit(table.group.run, wait_for_all)
-        while not table.group._led:
-            threading.Event().wait(0.001)
+        assert leads.wait(5)
         others = [pool.submit(table.group.run, job) for job in jobs]
         first.result()
     return others
