@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infra.verify.facts import Facts, IntentFact, OrderFact
 from infra.verify.verdict import Findings, Verdict, unchecked
-from shared.domain.order import FINAL, Status
+from shared.domain.order import FINAL, Reason, Status
 
 
 def check_money(facts: Facts) -> Verdict:
@@ -51,7 +51,9 @@ def _wrong_intents(order: OrderFact, intents: tuple[IntentFact, ...]) -> list[st
     if len(captured) > 1:
         wrong.append(f"{len(captured)} intents were captured")
     for intent in intents:
-        if (intent.amount_minor, intent.currency) != (order.amount_minor, order.currency):
+        # What an orphan's payment was to be for is not known; all of it goes back.
+        orphan = order.reason is Reason.ORPHANED
+        if not orphan and (intent.amount_minor, intent.currency) != (order.amount_minor, order.currency):
             wrong.append(
                 f"its intent asks for {intent.amount_minor} {intent.currency}, "
                 f"not {order.amount_minor} {order.currency}"

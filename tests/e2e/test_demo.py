@@ -51,6 +51,18 @@ def test_a_calm_sale_for_everybody_serves_everybody_on_dynamodb(tmp_path: Path) 
     assert report["invariants"] == INVARIANTS
 
 
+@pytest.mark.timeout(300)
+def test_a_payment_service_that_dies_in_the_middle_costs_nobody_anything(tmp_path: Path) -> None:
+    """Killed for 20 s, webhooks lost, doubled and late: nobody is charged twice, nothing stays open."""
+    report = run_demo(tmp_path / "demo", "--buyers", "200", "--seats", "80", "--seed", "7", "--payment-chaos")
+
+    assert {name: report[name] for name in NEVER} == dict.fromkeys(NEVER, 0)
+    assert report["invariants"] == INVARIANTS
+    assert report["payment_outage_s"] >= 20
+    assert (report["reconciliation"]["open"], report["reconciliation"]["for_a_person"]) == (0, 0)
+    assert report["sold"] == report["capacity"] == 80
+
+
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     """The demo empties its own folders only."""
     (tmp_path / "thesis.txt").write_text("years of work")

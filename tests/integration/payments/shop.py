@@ -14,9 +14,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from traceback import format_exception
 from typing import Any, TypeVar
 
 import stripe
+from pydantic import SecretStr
 
 from consumers.reconcile.report import Report
 from consumers.reconcile.walk import Reconciler
@@ -29,7 +31,7 @@ from infra.local.payment_service.signatures import signature_header
 from infra.local.sale_definition import one_pool_sale
 from infra.local.system import Plan, System
 from infra.verify.run import Verification, verify
-from shared.domain.errors import NotFound, Unavailable
+from shared.domain.errors import NotFound, OnsaleError, Unavailable
 from shared.domain.order import Order, Status
 from shared.domain.order_id import OrderKey, locate_order
 from shared.payments.tags import Tags
@@ -232,6 +234,24 @@ class Shop:
     def reconcile(self) -> Report:
         """Walk once."""
         return Reconciler(self.store, self.gateway, SystemClock(), SystemIds()).walk()
+
+    def reconcile_in_trouble(self) -> None:
+        """Walk, whatever comes of it."""
+        with suppress(Unavailable):
+            self.reconcile()
+
+    def provoke(self, intent_id: str) -> list[str]:
+        """Return what the gateway says of a wrong key, a dead service and an unknown payment, tracebacks included."""
+        settings = folder_settings(self.data)
+        wrong_key = settings.model_copy(update={"payment_key": SecretStr("sk_test_wrong")})
+        nowhere = settings.model_copy(update={"payment_url": "http://127.0.0.1:9"})
+        said = []
+        for setup, wanted in ((wrong_key, intent_id), (nowhere, intent_id), (settings, "pi_unknown")):
+            try:
+                open_gateway(setup, SystemClock()).fetch(wanted)
+            except OnsaleError as error:
+                said.append("".join(format_exception(error)))
+        return [*said, repr(settings), repr(self.gateway.fetch(intent_id))]
 
     def verify(self, event: str) -> Verification:
         """Check every invariant of one event."""

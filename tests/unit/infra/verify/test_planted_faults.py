@@ -13,6 +13,7 @@ from infra.verify.verdict import Truth
 from shared.domain.money import Money
 from shared.domain.order import Line, Reason, Seats, Status
 from shared.domain.order_id import order_key
+from shared.domain.orphan import make_orphan
 from shared.domain.sale import SaleStatus
 from tests.unit.infra.verify.house import (
     EXPIRED,
@@ -302,3 +303,20 @@ def test_orders_under_way_leave_their_end_unchecked() -> None:
 
     assert truths.pop("I2") == "unchecked"
     assert set(truths.values()) == {"true"}
+
+
+@pytest.mark.parametrize(("refunded_minor", "truth"), [(2_500, "true"), (2_499, "false")])
+def test_an_orphan_owes_all_that_came_for_it(refunded_minor: int, truth: str) -> None:
+    """A stand-in for an order that never was has no amount of its own; the money must be back to the last cent."""
+    house = House()
+    lost = rejected_order(30)
+    orphan = make_orphan(lost.key, intent_id="pi_30", currency="EUR", op="o", now_ms=60_000)
+    house.put(replace(orphan, duties={}))
+    paid = paid_intent("pi_30", lost)
+    house.intents["pi_30"] = replace(paid, refunded_minor=refunded_minor)
+    house.counts = house.balanced_counts()
+
+    truths = house.verify().truths
+
+    assert truths["I4"] == truth
+    assert {value for name, value in truths.items() if name != "I4"} == {"true"}
