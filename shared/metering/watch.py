@@ -53,6 +53,7 @@ _SHAPES: Mapping[str, _Shape] = MappingProxyType(
         "save_sale": _Shape("PutItem", "control"),
         "list_sales": _Shape("Query", "control"),
         "publish": _Shape("PutItem", "control"),
+        "take_grant": _Shape("PutItem", "control"),
         "beat": _Shape("PutItem", "control"),
         "leave": _Shape("DeleteItem", "control"),
         "members": _Shape("Query", "control"),
