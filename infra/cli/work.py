@@ -46,6 +46,7 @@ def work(
 
     Examples: onsale work · onsale work --name night-shift
     """
+    import contextlib
     import json
 
     from consumers.office import open_office
@@ -56,7 +57,9 @@ def work(
 
     name = name or f"{socket.gethostname()}-{os.getpid()}"
     stop = stop_on_signals()
-    office = open_office()
+    # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
+    with contextlib.redirect_stdout(sys.stderr):
+        office = open_office()
     settings = office.settings
 
     def ready() -> None:

@@ -7,6 +7,7 @@ Amazon DynamoDB" (batches, partial failures, tumbling windows).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -219,7 +220,9 @@ def _parts_when_there(stopping: list[int]) -> Parts | None:
     """Open the statistics, however long they are away; None when told to stop meanwhile."""
     while not stopping:
         try:
-            return open_parts()
+            # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
+            with contextlib.redirect_stdout(sys.stderr):
+                return open_parts()
         except Unavailable as error:
             _say(error.message)
             time.sleep(FIRST_WAIT_S)
