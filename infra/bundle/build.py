@@ -25,6 +25,7 @@ ENTRIES = (
     "consumers.drain",
     "consumers.stream.handler",
     "consumers.stream.mark_bots",
+    "consumers.reconcile.handler",
     "infra.verify.scheduled",
 )
 # One machine's store: Lambda keeps nothing on a disk.
