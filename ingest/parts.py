@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
 
 from ingest.admission import Admission
 from ingest.buyer_guard import BuyerGuard
+from ingest.console.board import FrameBoard
 from ingest.health import Health
 from ingest.insight import Insight
 from ingest.kept import Kept
@@ -64,6 +65,7 @@ class Parts:
     progress: Kept[int | None]
     open_notices: Callable[[], NoticeReader] = _no_webhooks
     open_copies: Callable[[], BuyerOrdersStore] = _no_copies
+    board: FrameBoard = field(default_factory=FrameBoard)
 
 
 def make_parts(

@@ -48,13 +48,28 @@ class Gateway:
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request (ASGI 3); there is nothing to start or stop."""
         if self._in_flight >= MAX_IN_FLIGHT:
-            await _send(send, self._problem(OverBudget("The server is busy; repeat the same request shortly.")))
+            await send_answer(send, self._problem(OverBudget("The server is busy; repeat the same request shortly.")))
             return
         self._in_flight += 1
         try:
             await self._serve(scope, receive, send)
         finally:
             self._in_flight -= 1
+
+    async def ask(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the handler answers to a request without a body."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, scope, headers, b"")
+
+    def knows(self, headers: Mapping[str, str]) -> bool:
+        """Say whether the token of a request, if it has one, is valid now."""
+        authorization = headers.get("authorization")
+        if authorization is None:
+            return True
+        try:
+            self._authorizer.claims(authorization)
+        except Refused:
+            return False
+        return True
 
     def close(self) -> None:
         """Return when the threads have ended, after what they are at."""
@@ -66,12 +81,12 @@ class Gateway:
             body = await _read_body(receive, headers, body_limit(scope["path"]))
         except TooLarge as refusal:
             # The rest of the body is not worth reading.
-            await _send(send, self._problem(refusal), close=True)
+            await send_answer(send, self._problem(refusal), close=True)
             return
         if body is None:
             return
         loop = asyncio.get_running_loop()
-        await _send(send, await loop.run_in_executor(self._pool, self._answer, scope, headers, body))
+        await send_answer(send, await loop.run_in_executor(self._pool, self._answer, scope, headers, body))
 
     def _answer(self, scope: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         event = gateway_event(
@@ -111,7 +126,8 @@ async def _read_body(receive: Receive, headers: Mapping[str, str], limit: int) -
             return b"".join(parts)
 
 
-async def _send(send: Send, answer: Mapping[str, Any], *, close: bool = False) -> None:
+async def send_answer(send: Send, answer: Mapping[str, Any], *, close: bool = False) -> None:
+    """Send what a handler answered."""
     text = answer.get("body") or ""
     body = base64.b64decode(text) if answer.get("isBase64Encoded") else text.encode("utf-8")
     headers = [

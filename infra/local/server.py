@@ -23,6 +23,7 @@ import uvicorn
 from infra.cli.exits import exit_code_of
 from infra.local.authorizer import Authorizer
 from infra.local.counts import Counts
+from infra.local.front import Front
 from infra.local.gateway import Gateway
 from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
@@ -44,9 +45,10 @@ BACKLOG = 4096
 class Server(uvicorn.Server):
     """uvicorn's server, which says where it listens once it does."""
 
-    def __init__(self, config: uvicorn.Config, ready: dict[str, object]) -> None:
-        """Print `ready` when connections are taken."""
+    def __init__(self, config: uvicorn.Config, front: Front, ready: dict[str, object]) -> None:
+        """Print `ready` when connections are taken; have `front` end its streams when told to stop."""
         super().__init__(config)
+        self._front = front
         self._ready = ready
         self._output = sys.stdout
 
@@ -56,6 +58,11 @@ class Server(uvicorn.Server):
         if self.started and not self.should_exit:
             self._output.write(json.dumps(self._ready) + "\n")
             self._output.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, and wait for nobody who only listens."""
+        self._front.end_streams()
+        await super().shutdown(sockets)
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
         """Stop as soon as what is running is answered."""
@@ -73,11 +80,11 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             settings = read_settings()
             counts = Counts(settings.data_dir, PROCESS, SystemClock())
-            gateway = _gateway(settings, options.threads, counts)
+            front = Front(_gateway(settings, options.threads, counts))
         except OnsaleError as error:
             return _sorry(error)
-        with contextlib.closing(counts), contextlib.closing(gateway):
-            _serve(gateway, counts, listener)
+        with contextlib.closing(counts), contextlib.closing(front):
+            _serve(front, counts, listener)
         shut()
     return 0
 
@@ -92,10 +99,10 @@ def _gateway(settings: Settings, threads: int, counts: Counts) -> Gateway:
     return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads)
 
 
-def _serve(gateway: Gateway, counts: Counts, listener: socket.socket) -> None:
+def _serve(front: Front, counts: Counts, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
-        WithMetrics(gateway, counts.page),
+        WithMetrics(front, counts.page),
         lifespan="off",
         ws="none",
         log_level="warning",
@@ -107,7 +114,7 @@ def _serve(gateway: Gateway, counts: Counts, listener: socket.socket) -> None:
         timeout_graceful_shutdown=STOP_WITHIN_S,
     )
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    server = Server(config, {"url": url, "port": port, "pid": os.getpid()})
+    server = Server(config, front, {"url": url, "port": port, "pid": os.getpid()})
     # uvicorn raises the signal again once it has stopped; to have been told to stop is no failure.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.stop)

@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from aws_lambda_powertools.event_handler import Response
 
+from ingest.live import LiveAnswer, live_answer
 from ingest.parts import Parts
 from ingest.resolver import Resolver
 from ingest.responses import EventAnswer, event_answer
@@ -31,3 +32,16 @@ def register(app: Resolver, parts: Parts) -> None:
     def read(event_id: str) -> Response[str]:
         view = parts.sales.get(event_id)
         return answer(HTTPStatus.OK, event_answer(view, parts.clock.now_ms()), cache=CACHE)
+
+    @app.get(
+        "/v1/events/<event_id>/live",
+        summary="Follow a sale",
+        description="One small frame, the same for everybody: availability, and how far the line has come. The local "
+        "server sends one after another to whoever accepts `text/event-stream`.",
+        operation_id="follow_event",
+        tags=["events"],
+        responses=answers({200: (LiveAnswer, "How the sale goes.")}, HTTPStatus.NOT_FOUND, token=False),
+    )
+    def follow(event_id: str) -> Response[str]:
+        view = parts.sales.get(event_id)
+        return answer(HTTPStatus.OK, live_answer(view, parts.clock.now_ms()), cache=CACHE)

@@ -1,0 +1,1 @@
+"""One card a file: figures read, and written in their shape."""
