@@ -48,6 +48,7 @@ _SHAPES: Mapping[str, _Shape] = MappingProxyType(
         "give_back": _Shape("TransactWriteItems", "inventory", units=2),
         "decide_sold_out": _Shape("TransactWriteItems", "inventory", units=2),
         "reopen_pool": _Shape("TransactWriteItems", "inventory", units=2),
+        "change_pool": _Shape("TransactWriteItems", "inventory", units=2),
         "create_sale": _Shape("TransactWriteItems", "control", units=2),
         "get_sale": _Shape("Query", "control"),
         "save_sale": _Shape("PutItem", "control"),

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from shared.domain.throttling.report import add_attempts
 from shared.domain.throttling.request import OK, Ending, Request, Throttle
 from shared.metering import ledger as room
+from shared.metering import watch as watch_room
 from shared.metering.ledger import Ledger
 from shared.metering.meter import MAX_SERIES, Meter
 from shared.metering.watch import Watch
-from shared.metrics import ATTEMPTS, REQUESTS, THROTTLES
-from shared.retry import Attempt
+from shared.metrics import ATTEMPTS, FIRST_ATTEMPT_S, GIVEN_UP, REQUESTS, RETRYING_S, THROTTLES
+from shared.retry import Attempt, Finished
+from shared.stores.wrapped import WrappedStore
 from tests.fakes.system import FakeClock
 
 
@@ -122,3 +124,32 @@ def test_labels_are_bounded() -> None:
     series = meter.read()[REQUESTS.name]
     assert len(series) == MAX_SERIES + 1
     assert sum(one.value for one in series.values()) == 3 * MAX_SERIES
+
+
+def test_every_call_of_the_store_is_known() -> None:
+    """No call of the port is counted as something else for want of a shape."""
+    calls = {name for name in vars(WrappedStore) if not name.startswith("_") and name != "close"}
+
+    assert calls == set(watch_room._SHAPES)
+
+
+def test_what_is_not_there_is_an_answer() -> None:
+    """A refusal is neither a throttle nor a failure; a broken item is one."""
+    watch = Watch(FakeClock())
+    for outcome in ("ok", "not-found", "invalid", "broken", "contended"):
+        watch.attempted(Attempt("get_sale", "gig", 1, outcome))
+
+    (row,) = watch.ledger.read().rows.values()
+    assert (row.attempts, row.failed, row.throttled) == (5, 2, 0)
+
+
+def test_a_call_is_split_into_its_first_attempt_and_what_came_after() -> None:
+    """Only repeated calls have something after it; one that ended badly is given up."""
+    watch = Watch(FakeClock())
+    watch.finished(Finished("accept", 1, 0.01, 0.0, "ok"))
+    watch.finished(Finished("accept", 4, 0.01, 0.7, "throttled"))
+
+    series = watch.meter.read()
+    assert series[FIRST_ATTEMPT_S.name]["accept",].count == 2
+    assert series[RETRYING_S.name]["accept",].value == 0.7
+    assert {labels: one.value for labels, one in series[GIVEN_UP.name].items()} == {("accept", "throttled"): 1}

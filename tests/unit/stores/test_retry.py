@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.domain.errors import AnswerLost, Broken, Contended, Invalid, OnsaleError, Throttled, Unavailable
-from shared.retry import Attempt, Budgets, Retrier, RetryPolicy
+from shared.retry import Attempt, Budgets, Finished, Retrier, RetryPolicy
 from tests.fakes.system import FakeClock, SeededIds
 
 
@@ -153,3 +153,26 @@ def test_places_that_are_well_are_forgotten() -> None:
     clock.advance(2)
     budgets.succeeded("p")
     assert not budgets._left
+
+
+def test_a_finished_call_tells_its_first_attempt_from_the_rest() -> None:
+    """Pauses and repeats count as what came after; the last outcome is the call's."""
+    clock, told = FakeClock(), list[Finished]()
+    retrier = Retrier(clock, SeededIds(1), clock.advance, finished=told.append)
+    left = [Throttled(), Contended()]
+
+    def run() -> str:
+        clock.advance(0.25)
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    began_s = clock.monotonic_s()
+    retrier.call("accept", "gig#1", run)
+    with pytest.raises(Invalid):
+        retrier.call("accept", "gig#1", lambda: (_ for _ in ()).throw(Invalid()))
+
+    first, second = told
+    assert (first.attempts, first.first_s, first.outcome) == (3, 0.25, "ok")
+    assert first.retrying_s == pytest.approx(clock.monotonic_s() - began_s - 0.25)
+    assert (second.attempts, second.retrying_s, second.outcome) == (1, 0.0, "invalid")
