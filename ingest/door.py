@@ -17,6 +17,8 @@ from ingest.resolver import Resolver
 from shared.domain.errors import Refused
 from shared.metrics import ORDERS, REQUEST_S, REQUESTS
 
+Register = Callable[[Resolver, Parts], None]
+
 CORRELATION_HEADER = "x-correlation-id"
 # The operation whose outcomes make up the beginning of the funnel.
 PLACE_ORDER = "place_order"
@@ -25,19 +27,19 @@ _CORRELATION_ID = re.compile(r"[A-Za-z0-9._:=-]{1,64}")
 
 
 class Door:
-    """The whole API as one function of an event. Threads share the parts; each has a resolver of its own."""
+    """The whole API as one function of an event. Threads share the parts; each has resolvers of its own."""
 
-    def __init__(self, parts: Parts, register: Callable[[Resolver, Parts], None]) -> None:
-        """Answer with the routes that `register` puts on a resolver."""
+    def __init__(self, parts: Parts, routes_for: Callable[[str], Register]) -> None:
+        """Answer an address with the routes that `routes_for` it puts on a resolver."""
         self._parts = parts
-        self._register = register
+        self._routes_for = routes_for
         self._local = threading.local()
 
     def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         """Answer one event; never raises."""
         correlation_id = correlation_of(event)
         began_s = self._parts.clock.monotonic_s()
-        resolver = self.resolver()
+        resolver = self.resolver(str(event.get("rawPath", "")))
         resolver.begin(correlation_id)
         try:
             answer = resolver.resolve(with_plain_body(event), context)
@@ -68,13 +70,15 @@ class Door:
             meter.count(ORDERS, resolver.outcome)
         insight.send()
 
-    def resolver(self) -> Resolver:
-        """Return this thread's resolver, made when it is first needed."""
-        resolver: Resolver | None = getattr(self._local, "resolver", None)
+    def resolver(self, path: str = "") -> Resolver:
+        """Return this thread's resolver for an address, made when it is first needed."""
+        register = self._routes_for(path)
+        resolvers: dict[Register, Resolver] = self._local.__dict__.setdefault("resolvers", {})
+        resolver = resolvers.get(register)
         if resolver is None:
             resolver = Resolver(self._parts)
-            self._register(resolver, self._parts)
-            self._local.resolver = resolver
+            register(resolver, self._parts)
+            resolvers[register] = resolver
         return resolver
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from ingest.api import register_all
+from ingest.api import routes_for
 from ingest.buyer_guard import BuyerGuard
 from ingest.door import Door
 from ingest.insight import Insight
@@ -82,7 +82,7 @@ def shut() -> None:
 
 def build_app(parts: Parts) -> Door:
     """Compose the API over other parts: what tests call."""
-    return Door(parts, register_all)
+    return Door(parts, routes_for)
 
 
 def _real_parts(watch: Watch, others: Others) -> Parts:

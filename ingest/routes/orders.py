@@ -61,7 +61,8 @@ def register(app: Resolver, parts: Parts) -> None:
         placed = place_order(parts, wish)
         order = placed.order
         app.outcome = "accepted" if placed.created else "repeated"
-        parts.logger.info(
+        # Counted by outcome all the same; a line an order costs a quarter of all it takes to accept one.
+        parts.logger.debug(
             "order accepted" if placed.created else "order repeated",
             extra={
                 "action": "place_order",
