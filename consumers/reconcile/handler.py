@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from consumers.office import open_office
 from consumers.reconcile.report import Report
 from consumers.reconcile.walk import Reconciler
-from shared.ports import Clock
+from shared.ports import CheckReport, Clock, Store
 
 SINCE_HOURS = 72.0
 # Kept back from the time granted: one page, and the answer.
@@ -39,6 +39,7 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             cursor=event.get("cursor"),
             goes_on=lambda: context.get_remaining_time_in_millis() > MARGIN_S * 1000,
         )
+        keep(tools.store, tools.clock, report)
     finally:
         office.close()
     tell(_log, report)
@@ -48,6 +49,13 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 def since(clock: Clock, hours: float) -> int:
     """Return the time so many hours ago, 0 for all."""
     return max(0, clock.now_ms() - round(hours * 3_600_000)) if hours > 0 else 0
+
+
+def keep(store: Store, clock: Clock, report: Report) -> None:
+    """Keep a whole walk's figures, for whoever asks how orders and books stand."""
+    if report.complete:
+        facts = {name: str(count) for name, count in report.as_dict().items() if type(count) is int}
+        store.note_check(CheckReport("reconcile", "", clock.now_ms(), good=not report.for_a_person, facts=facts))
 
 
 def tell(logger: Any, report: Report) -> None:  # noqa: ANN401 - Powertools' logger or the standard one

@@ -56,12 +56,14 @@ def reconcile(
 
 
 def _once(store: Store, gateway: PaymentGateway, since_hours: float) -> Report:
-    from consumers.reconcile.handler import since
+    from consumers.reconcile.handler import keep, since
     from consumers.reconcile.walk import Reconciler
     from shared.system import SystemClock, SystemIds
 
     clock = SystemClock()
-    return Reconciler(store, gateway, clock, SystemIds()).walk(since_ms=since(clock, since_hours))
+    report = Reconciler(store, gateway, clock, SystemIds()).walk(since_ms=since(clock, since_hours))
+    keep(store, clock, report)
+    return report
 
 
 def _keep_on(store: Store, gateway: PaymentGateway, every_s: float, since_hours: float, data: Path) -> None:

@@ -65,7 +65,7 @@ def up(
 
 def _introduce(system: System, *, with_demo_sale: bool, as_json: bool) -> None:
     from infra.cli.api import Api
-    from infra.cli.where import STAFF_SCOPES
+    from infra.cli.where import BUYER_SCOPES, STAFF_SCOPES
     from infra.local.curl import buying_curl
     from infra.local.minting import mint
     from infra.local.sale_definition import one_pool_sale
@@ -79,14 +79,18 @@ def _introduce(system: System, *, with_demo_sale: bool, as_json: bool) -> None:
         definition = one_pool_sale(DEMO_EVENT, name="The Demo", seats=1000)
         sales = [api.call("POST", "/v1/staff/sales", body=definition)[1]]
     curl = None
+    console = f"{running.url}/console#token={mint(data, 'staff-up', STAFF_SCOPES)}"
+    page = None
     if sales:
+        page = f"{running.url}/e/{sales[0]['event_id']}#token={mint(data, 'alice', BUYER_SCOPES)}"
         curl = buying_curl(running.url, sales[0]["event_id"], sales[0]["ticket_types"][0]["ticket_type_id"], data)
     say(f"API               {running.url}  (routes: {running.url}/docs)")
     say(f"Payment service   {running.payment_url}")
     say(f"Data and logs     {data.resolve()}")
     say(f"Processes         {', '.join(f'{child.name} {child.pid}' for child in system.children)}")
+    say(f"\nConsole, where you may act:\n\n{console}")
     if curl is not None:
-        say(f"\nBuy a ticket:\n\n{curl}\n")
+        say(f"\nThe buyer's page, as alice:\n\n{page}\n\nBuy a ticket without it:\n\n{curl}\n")
     say("Ctrl-C stops everything.")
     if as_json:
         put_json(
@@ -98,6 +102,8 @@ def _introduce(system: System, *, with_demo_sale: bool, as_json: bool) -> None:
                 "pids": {child.name: child.pid for child in system.children},
                 "sales": [sale["event_id"] for sale in sales],
                 "curl": curl,
+                "console": console,
+                "page": page,
             }
         )
         _flush()

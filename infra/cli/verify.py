@@ -29,6 +29,7 @@ def verify(
     """
     from infra.load.receipts import read_receipts
     from infra.local.outside import open_books, open_folder_store
+    from infra.verify.run import report_of
     from infra.verify.run import verify as verify_sale
     from shared.system import SystemClock
 
@@ -47,6 +48,7 @@ def verify(
                 receipts=None if receipts is None else read_receipts(receipts),
                 progress=bar.add,
             )
+        store.note_check(report_of(verification, clock.now_ms()))
     finally:
         store.close()
     if as_json:

@@ -16,7 +16,7 @@ from infra.verify.promises import check_nothing_lost, check_one_order_a_key, che
 from infra.verify.read import Books, Progress, Reader, Reading, quiet
 from infra.verify.seats import check_seats
 from infra.verify.verdict import Truth, Verdict
-from shared.ports import Clock
+from shared.ports import CheckReport, Clock
 
 Check = Callable[[Facts], Verdict]
 CHECKS: tuple[Check, ...] = (
@@ -51,6 +51,12 @@ class Verification:
     def truths(self) -> dict[str, str]:
         """`{"I1": "true", …}`."""
         return {verdict.invariant: str(verdict.truth) for verdict in self.verdicts}
+
+
+def report_of(verification: Verification, now_ms: int) -> CheckReport:
+    """Write down how it went, for whoever asks later."""
+    event_id = verification.facts.sale.event_id
+    return CheckReport("verify", event_id, now_ms, good=not verification.broken, facts=verification.truths)
 
 
 def judge(facts: Facts) -> tuple[Verdict, ...]:

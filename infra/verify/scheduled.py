@@ -10,7 +10,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from infra.verify.run import verify
+from infra.verify.run import report_of, verify
 from shared.domain.errors import Broken
 from shared.observability import make_logger
 from shared.ports import Clock, PaymentGateway, Store
@@ -55,6 +55,7 @@ def verify_all(parts: Parts, left_s: Callable[[], float]) -> dict[str, Any]:
             left.append(event_id)
             continue
         verification = verify(parts.store, parts.books, event_id, clock=parts.clock)
+        parts.store.note_check(report_of(verification, parts.clock.now_ms()))
         checked.append(event_id)
         for verdict in verification.broken:
             broken.append(f"{event_id} {verdict.invariant}")
