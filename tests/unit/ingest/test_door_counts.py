@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from ingest.handler import build_app
+from ingest.insight import Insight
 from ingest.parts import Parts
+from shared.metering.emf import make_sender
+from shared.metering.watch import Watch
 from shared.metrics import ORDERS, REQUEST_S, REQUESTS
+from shared.settings import Settings
 from shared.stores.faults import Fault, Schedule, Script
 from tests.fakes.system import FakeClock
 from tests.unit.ingest.client import Client
@@ -53,3 +60,19 @@ def test_a_throttle_is_counted_by_its_own_stable_code(ann: Client, parts: Parts,
     """The problem's type names the kind of trouble, never the table that was at its limit."""
     assert ann.order().problem == "throttled"
     assert counted(parts, ORDERS.name) == {("throttled",): 1}
+
+
+def test_on_lambda_each_answer_is_sent_to_cloudwatch(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
+    """EMF lines on standard output say what came since the last ones: no id, no buyer, and every count once."""
+    watch = Watch(parts.clock)
+    send = make_sender(Settings(metrics="emf", env="test"), watch.meter)
+    ann = Client(build_app(replace(parts, insight=Insight(watch, send=send))), "ann", "buy")
+    replies = [ann.order(key="a"), ann.order(key="a"), ann.order(0)]
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith('{"_aws"')]
+    results = Counter({line["result"]: sum(line["orders"]) for line in lines if "orders" in line})
+    assert results == {"accepted": 1, "repeated": 1, "invalid": 1}
+    assert {line["service"] for line in lines} == {"onsale-test"}
+    text = json.dumps(lines)
+    assert replies[0].json["order_id"] not in text
+    assert "ann" not in text
