@@ -93,7 +93,8 @@ class Line:
         now_s: float,
     ) -> None:
         if isinstance(hints, Unavailable):
-            self.spare(reader.shard)
+            # Nothing grows here: a shard without orders is never served, and would be left alone ever longer.
+            self._rest(reader, longer_each_time=False)
             return
         found = sum(self._add(reader, hint, decidable) for hint in hints)
         self._found += found
@@ -168,8 +169,11 @@ class Line:
 
     def spare(self, shard: int) -> None:
         """Leave a shard to the door for a while, each time longer until one of its orders was served."""
-        reader = self._readers[shard]
-        reader.rest(self._tools.clock.monotonic_s(), jittered(self._tools.ids, REST_S))
+        self._rest(self._readers[shard], longer_each_time=True)
+
+    def _rest(self, reader: Reader, *, longer_each_time: bool) -> None:
+        seconds = jittered(self._tools.ids, REST_S)
+        reader.rest(self._tools.clock.monotonic_s(), seconds, longer_each_time=longer_each_time)
         self._tools.observe(self._event_id, "shard_spared", 1)
 
     @property

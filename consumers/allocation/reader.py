@@ -78,10 +78,11 @@ class Reader:
         """Go at the pace of a busy shard again."""
         self._poll.hurry(now_s)
 
-    def rest(self, now_s: float, seconds: float) -> None:
-        """Leave the shard to the door, twice as long each time until it is served again."""
-        seconds *= 1 << min(self.troubles, MAX_DOUBLINGS)
-        self.troubles += 1
+    def rest(self, now_s: float, seconds: float, *, longer_each_time: bool) -> None:
+        """Leave the shard to the door; perhaps twice as long each time until one of its orders was served."""
+        if longer_each_time:
+            seconds *= 1 << min(self.troubles, MAX_DOUBLINGS)
+            self.troubles += 1
         self._rests_until_s = now_s + seconds
         self._poll.rest(now_s, seconds)
 

@@ -44,6 +44,8 @@ UNDIVIDED = frozenset({"get_sale", "list_sales", "beat", "members", "leave", "au
 WORKER_STEP_S = 0.2
 # Virtual time after the rush in which everything must come to rest.
 REST_MS = 300_000
+# As long as what began before all was well may last: a paused process, a shard that was left alone.
+ASLEEP_MS = 25_000
 # As long as a worker may look away from a quiet line.
 LULL_MS = 6_000
 LOGGER = Logger(service="simulation", level="CRITICAL")
@@ -115,7 +117,8 @@ class Night:
         try:
             self.scheduler.run(begin_ms + self.plan.rush_ends_ms, each_turn=self.watcher.check_books)
             self.scheduler.healed = True
-            self.scheduler.run(begin_ms + RUSH_MS, each_turn=self.watcher.check_books)
+            wakes_ms = max(begin_ms + RUSH_MS, self.scheduler.now_ms + ASLEEP_MS)
+            self.scheduler.run(wakes_ms, each_turn=self.watcher.check_books)
             self._run_until(self._nothing_held)
             self.watcher.check_sell_through()
             self.staff.do(StaffPlan(0, Deed.CLOSE))

@@ -112,6 +112,28 @@ def test_a_throttled_shard_is_left_to_the_door(make_world: MakeWorld) -> None:
     assert cutter.looks <= 2
 
 
+def test_an_empty_shard_that_could_not_be_read_is_read_again_soon(world: World) -> None:
+    """However often its reading failed while nobody ordered there, the first order is seen within seconds after."""
+
+    class Dark(Cutter):
+        lit = False
+
+        def call(self, name: str, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+            if name == "due" and args[1:3] == (2, Lane.LINE) and not self.lit:
+                raise Throttled
+            return super().call(name, function, args, options)
+
+    cutter = Dark()
+    office = world.new_office(store=cutter.store(world.store))
+    world.allocate(office, passes=240, step_s=0.25)
+    key = world.order(shard=2)
+    cutter.lit = True
+
+    world.allocate(office, passes=10, step_s=0.25)
+
+    assert world.seated([key]) == 1
+
+
 class ThrottledHolds(Cutter):
     """Throttles every transaction that touches one of some shards; `sizes` are those of all attempts."""
 
