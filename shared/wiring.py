@@ -5,6 +5,7 @@ from __future__ import annotations
 from shared.metering.watch import Watch
 from shared.payments.metered import MeteredGateway
 from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
+from shared.ports.backup import BackupStore
 from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
 from shared.settings import Settings
@@ -91,3 +92,14 @@ def open_buyer_orders(settings: Settings) -> BuyerOrdersStore:
     from shared.stores.sqlite.buyer_orders import SqliteBuyerOrders  # noqa: PLC0415
 
     return SqliteBuyerOrders(settings.data_dir)
+
+
+def open_backup(settings: Settings, clock: Clock) -> BackupStore:
+    """Open the store's items as they are, for backups; Unavailable with what to do when that fails."""
+    if settings.store == "dynamodb":
+        from shared.stores.dynamo.backup import open_backup as open_dynamo_backup  # noqa: PLC0415 - as above
+
+        return open_dynamo_backup(settings.table_prefix, region=settings.region, endpoint_url=settings.dynamodb_url)
+    from shared.stores.sqlite.backup import SqliteBackup  # noqa: PLC0415
+
+    return SqliteBackup.open(settings.data_dir, clock)

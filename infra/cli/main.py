@@ -28,6 +28,8 @@ COMMANDS = {
     ),
     "hot-keys": Entry("infra.cli.hot_keys", "hot_keys", "Show hot keys, skew and what to do about them."),
     "throttles": Entry("infra.cli.throttles", "throttles", "Show what the store refused, why, and what would help."),
+    "export": Entry("infra.cli.backup", "export", "Write a sale into a folder, checksummed."),
+    "restore": Entry("infra.cli.backup", "restore", "Write an exported sale into an empty store."),
     "token": Entry("infra.cli.token", "token", "Mint a bearer token of the local system."),
     "doctor": Entry("infra.cli.doctor", "doctor", "Check what the system needs, one line a thing."),
 }

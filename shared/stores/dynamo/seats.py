@@ -53,6 +53,29 @@ def opening(table: str, event_id: str, pool: Pool) -> list[Body]:
     return [{"Put": put(table, item, "attribute_not_exists(#pk)")} for item in (pool_item, *slices)]
 
 
+def pool_items(event_id: str, state: PoolState) -> list[Item]:
+    """Write a pool and its slices as they were counted; the opposite of `read_pool`."""
+    pool = {
+        **pool_key(event_id, state.pool_id),
+        "capacity": state.capacity,
+        "unassigned": state.unassigned,
+        "withheld": state.withheld,
+        "round": state.round,
+        "sold_out": int(state.sold_out),
+        "version": state.version,
+    }
+    slices = [
+        {
+            **slice_key(event_id, state.pool_id, part.slice_no),
+            "unsold": part.unsold,
+            "taken": part.taken,
+            "version": part.version,
+        }
+        for part in state.slices
+    ]
+    return [pool, *slices]
+
+
 def read_pool(event_id: str, pool: Pool, items: Mapping[str, Item]) -> PoolState:
     """Join a pool's items, by key; KeyError when one is missing."""
     item = items[pool_key(event_id, pool.pool_id)["pk"]]
