@@ -18,7 +18,7 @@ def test_the_committed_document_is_the_routes() -> None:
 def test_every_operation_is_described(door: Door) -> None:
     """Each says what it does, who may call it, what it answers and that it may be busy."""
     document = openapi_document(door.resolver())
-    public = {"read_event", "health", "note_payment"}
+    public = {"read_event", "follow_event", "health", "note_payment"}
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
 
     assert len(operations) >= 11
