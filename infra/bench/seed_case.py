@@ -8,6 +8,7 @@ shards. Nobody repeats anything: what is counted is what the wall lets through o
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -106,18 +107,19 @@ def _wall(upstream: str, scale: float) -> Iterator[str]:
     """Put DynamoDB's limits before an endpoint; yields their address."""
     child = subprocess.Popen(  # noqa: S603 - one of our own modules
         [sys.executable, "-m", "infra.model.proxy", "--upstream", upstream, "--scale", str(scale)],
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     try:
-        if child.stderr is None:
+        if child.stdout is None:
             raise AssertionError("the child was started with a pipe")
-        said = child.stderr.readline()
-        if "http" not in said:
-            raise Unavailable(f"The throttling endpoint did not start. It said: {said}")
-        yield said.split()[-1]
+        said = child.stdout.readline()
+        if not said:
+            raise Unavailable("The throttling endpoint did not start; `onsale throttle-proxy` says why.")
+        yield str(json.loads(said)["url"])
     finally:
         child.terminate()
         child.wait()
-        if child.stderr is not None:
-            child.stderr.close()
+        if child.stdout is not None:
+            child.stdout.close()

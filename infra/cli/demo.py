@@ -10,7 +10,7 @@ import typer
 
 from infra.cli.exits import BROKEN
 from infra.cli.talk import console, put_facts, put_json, put_table, say
-from infra.cli.up import Store, StoreName, Workers
+from infra.cli.up import PartitionLimits, Scale, Store, StoreName, Workers, limits_of
 from infra.cli.where import AsJson
 
 DEMO_DATA = Path(".onsale/demo")
@@ -25,6 +25,8 @@ def demo(
     party_max: Annotated[int, typer.Option(min=1, max=50, help="Largest party; 1 means single seats only.")] = 4,
     calm: Annotated[bool, typer.Option("--calm", help="No declines, nobody vanishes or cancels.")] = False,
     store: Store = StoreName.SQLITE,
+    partition_limits: PartitionLimits = False,
+    scale: Scale = 1.0,
     seed: Annotated[int | None, typer.Option(help="Makes the crowd repeatable; drawn without it.")] = None,
     kill_workers: Annotated[
         bool, typer.Option("--kill-workers", help="SIGKILL workers, again and again, while the sale runs.")
@@ -66,6 +68,7 @@ def demo(
         party_max=party_max,
         calm=calm,
         store=str(store),
+        partition_limits=limits_of(store, scale, wanted=partition_limits),
         seed=secrets.randbelow(2**32) if seed is None else seed,
         kill_workers=kill_workers,
         payment_chaos=payment_chaos,

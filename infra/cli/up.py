@@ -11,6 +11,7 @@ import typer
 
 from infra.cli.talk import put_json, say
 from infra.cli.where import DEFAULT_DATA, AsJson, Data
+from infra.usage import Usage
 
 if TYPE_CHECKING:
     from infra.local.system import System
@@ -30,6 +31,18 @@ class StoreName(StrEnum):
 Workers = Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")]
 Store = Annotated[StoreName, typer.Option(help="sqlite, or dynamodb on this machine (ministack).")]
 
+PartitionLimits = Annotated[
+    bool, typer.Option("--partition-limits", help="Throttle as DynamoDB does; goes with --store dynamodb.")
+]
+Scale = Annotated[float, typer.Option(min=0.001, max=1, help="Size of those limits; 1 is DynamoDB's own.")]
+
+
+def limits_of(store: StoreName, scale: float, *, wanted: bool) -> float | None:
+    """Return the size of the partition limits, None without any; Usage where there is nothing to limit."""
+    if wanted and store is not StoreName.DYNAMODB:
+        raise Usage("--partition-limits are DynamoDB's: add --store dynamodb.")
+    return scale if wanted else None
+
 
 def up(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API; 0 takes a free one.")] = 8000,
@@ -37,6 +50,8 @@ def up(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     workers: Workers = 2,
     store: Store = StoreName.SQLITE,
+    partition_limits: PartitionLimits = False,
+    scale: Scale = 1.0,
     data: Data = DEFAULT_DATA,
     with_demo_sale: Annotated[
         bool, typer.Option("--with-demo-sale/--without-demo-sale", help="Open a sale when there is none.")
@@ -51,7 +66,17 @@ def up(
     """
     from infra.local.system import Plan, System
 
-    plan = Plan(data, str(store), workers, host, port, payment_port, reconcile_every_s=RECONCILE_EVERY_S)
+    limits = limits_of(store, scale, wanted=partition_limits)
+    plan = Plan(
+        data,
+        str(store),
+        workers,
+        host,
+        port,
+        payment_port,
+        reconcile_every_s=RECONCILE_EVERY_S,
+        partition_limits=limits,
+    )
     stopping: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _frame: stopping.append(got))

@@ -32,6 +32,7 @@ class DemoOptions:
     kill_workers: bool = False
     payment_chaos: bool = False
     hold_ttl_s: int | None = None
+    partition_limits: float | None = None
 
     @property
     def capacity(self) -> int:

@@ -75,7 +75,13 @@ def run_demo(options: DemoOptions, console: Console) -> tuple[Course, Evidence]:
     """Run one demo in a system of its own; errors of the system's families when it cannot even start."""
     course = Course(options)
     faults = FAULTS if options.payment_chaos else {}
-    plan = Plan(options.data, options.store, options.workers, payment_faults=faults)
+    plan = Plan(
+        options.data,
+        options.store,
+        options.workers,
+        payment_faults=faults,
+        partition_limits=options.partition_limits,
+    )
     system = System(plan, partial(console.print, markup=False))
     with Show(console, options.buyers, options.capacity) as show:
         show.phase("Starting API, workers, payment service and change pump.")

@@ -21,6 +21,7 @@ FIRST_RESTART_S = 0.2
 LONGEST_RESTART_S = 10.0
 # A process that has run this long since it was ready is well again.
 WELL_AFTER_S = 1.0
+WALL = "partition limits"
 TABLE_PREFIX = "onsale-local"
 # One API process answers some hundreds of requests a second; most of that belongs to those who order.
 READS_PER_S = 200
@@ -46,6 +47,8 @@ class Plan:
     table_prefix: str = TABLE_PREFIX
     payment_faults: Mapping[str, float] = field(default_factory=dict)
     reconcile_every_s: float | None = None
+    partition_limits: float | None = None
+    """DynamoDB's limits before the store, at this part of their size; none: as the emulator is, without any."""
 
 
 @dataclass(slots=True)
@@ -124,8 +127,8 @@ class System:
     def stop(self) -> None:
         """End the children: the door first, so that no order comes in that nobody works on."""
         stop_all([child for child in self.children if child.name == "API"])
-        stop_all([child for child in self.children if child.name not in {"API", "payment service"}])
-        stop_all([child for child in self.children if child.name == "payment service"])
+        stop_all([child for child in self.children if child.name not in {"API", "payment service", WALL}])
+        stop_all([child for child in self.children if child.name in {"payment service", WALL}])
         self._watches.clear()
         if self._emulator is not None:
             self._emulator.stop()  # type: ignore[attr-defined]
@@ -151,6 +154,8 @@ class System:
             "ONSALE_READS_PER_S": str(READS_PER_S),
         }
         if dynamodb_url is not None:
+            if plan.partition_limits is not None:
+                dynamodb_url = self._start_wall(dynamodb_url, plan.partition_limits, variables)
             variables["ONSALE_DYNAMODB_URL"] = dynamodb_url
         server = ["infra.local.server", "--host", plan.host, "--port"]
         api = self._add("API", [*server, str(plan.port)], variables)
@@ -190,6 +195,14 @@ class System:
         self._emulator = emulator
         create_local_tables(emulator.url, self.plan.table_prefix)
         return emulator.url
+
+    def _start_wall(self, upstream: str, scale: float, variables: dict[str, str]) -> str:
+        wall = ["infra.model.proxy", "--upstream", upstream, "--scale", str(scale), "--port"]
+        url = _keep_port(self._add(WALL, [*wall, "0"], variables), wall)
+        self.say(
+            f"DynamoDB's limits, at {scale:g} of their size, stand at {url}; {url}/_truth tells what they refused."
+        )
+        return url
 
     def _add(self, name: str, arguments: list[str], variables: dict[str, str]) -> Child:
         log = self.plan.data / "logs" / f"{name.replace(' ', '-').lower()}.log"

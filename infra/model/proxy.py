@@ -234,6 +234,9 @@ def main(arguments: list[str] | None = None) -> int:
     def say(address: str) -> None:
         sys.stderr.write(f"DynamoDB's limits at {options.scale:g} of their size stand at {address}\n")
         sys.stderr.flush()
+        # For programs: one line, when it listens.
+        sys.stdout.write(json.dumps({"url": address, "port": int(address.rpartition(":")[2])}) + "\n")
+        sys.stdout.flush()
 
     try:
         run(options, say)
