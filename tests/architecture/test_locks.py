@@ -53,3 +53,13 @@ def test_what_runs_is_the_same_in_both_locks() -> None:
 
     assert run
     assert {name: dev.get(name) for name in run} == run
+
+
+def test_lambda_gets_a_part_of_what_is_tested() -> None:
+    """Each library of the bundle is pinned as in the lock that people and tests install; run-time parts only."""
+    run, bundle = _pinned("requirements.lock"), _pinned("requirements-lambda.lock")
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    declared = {canonicalize_name(Requirement(line).name) for line in tomllib.loads(text)["project"]["dependencies"]}
+
+    assert declared <= set(bundle)
+    assert {name: run.get(name) for name in bundle} == bundle
