@@ -123,11 +123,14 @@ class Holding:
         _log.error("an order cannot be held", extra={"event_id": key.event_id, "order_id": key.order_id})
 
     def _spare_a_shard(self, orders: Orders) -> None:
-        """Halve a throttled batch by shards until the one in trouble stands alone; two attempts for each halving."""
+        """Halve a throttled batch by shards until the one in trouble stands alone; two attempts for each halving.
+
+        A batch of one shard's orders says nothing about the others: that shard is spared, and they are tried next.
+        """
         suspects = _by_shards(orders)
         while len(suspects) > 1 and (smaller := self._throttled_half(suspects)):
             suspects = smaller
-        if not (self.held or self.gone):
+        if len(suspects) > 1 and not (self.held or self.gone):
             raise Throttled
         self.throttled |= set(suspects) - {key.shard for key in self.held}
 

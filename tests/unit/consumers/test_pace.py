@@ -170,6 +170,18 @@ def test_q16_a_throttled_shard_holds_up_no_other(make_world: MakeWorld) -> None:
     assert world.seated(keys[3]) == 5
 
 
+def test_a_throttled_batch_of_one_shard_does_not_rest_the_others(world: World) -> None:
+    """Q16: a batch that one shard's orders fill says nothing about the others; theirs are held with the next pass."""
+    world.order(shard=3)
+    office = world.new_office(store=ThrottledHolds({3}).store(world.store))
+    world.allocate(office)
+    key = world.order(shard=0)
+
+    world.allocate(office, passes=3, step_s=0.05)
+
+    assert world.seated([key]) == 1
+
+
 def test_a_throttle_everywhere_halves_the_batch_and_gives_way(make_world: MakeWorld) -> None:
     """When it is not one shard's trouble, a few attempts are made, and the next batch is smaller and later."""
     world = make_world(pools=(Pool("floor", 1_000),))
