@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from consumers.reconcile.compare import compare, found, stuck
 from consumers.reconcile.report import Course, Finding, Report
-from shared.domain.errors import NotFound
+from shared.domain.errors import Moved, NotFound
 from shared.domain.order import Order, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.orphan import make_orphan
@@ -78,11 +78,26 @@ class Reconciler:
             self.report.foreign += 1
             return
         self._seen.add(_mark(intent.intent_id))
-        order = self.store.get_order(intent.order_key)
+        try:
+            order = self.store.get_order(intent.order_key)
+        except Moved as moved:
+            self._moved(intent, intent.order_key, moved)
+            return
         if order is None:
             self._without_order(intent, intent.order_key)
         else:
             self._settle(order, compare(order, intent, self.clock.now_ms()), intent)
+
+    def _moved(self, intent: Intent, key: OrderKey, moved: Moved) -> None:
+        """List a payment for an address that was closed before anybody could hold seats there."""
+        if intent.captured_minor > intent.refunded_minor or intent.status in {
+            IntentStatus.OPEN,
+            IntentStatus.PROCESSING,
+        }:
+            sentence = (
+                f"A payment of {intent.amount} is for an order that never held seats; {moved.order_id} took its place."
+            )
+            self.report.add(Finding(Course.PERSON, "moved", sentence, key.event_id, key.order_id, intent.intent_id))
 
     def _without_order(self, intent: Intent, key: OrderKey) -> None:
         nothing_left = intent.status is IntentStatus.CLOSED or (

@@ -32,6 +32,9 @@ class Call:
 class FakePayments:
     """`before` and `after` run around every call, with its name, and may raise, sleep or count.
 
+    `tell` hears of everything that happens to an intent, as webhooks do. `forgets` says whether a repeated try is not
+    recognised, as after the time for which a payment service remembers keys.
+
     `dead` refuses every call. `captures` and `refunds` count what was carried out for each intent.
     """
 
@@ -39,6 +42,8 @@ class FakePayments:
     dead: bool = False
     before: Callable[[str], None] = lambda _: None
     after: Callable[[str], None] = lambda _: None
+    tell: Callable[[str, Intent], None] = lambda _kind, _intent: None
+    forgets: Callable[[], bool] = lambda: False
     calls: list[Call] = field(default_factory=list)
     intents: dict[str, Intent] = field(default_factory=dict)
     captures: dict[str, int] = field(default_factory=dict)
@@ -63,6 +68,7 @@ class FakePayments:
                     order_key=key,
                     created_at_ms=self.clock.now_ms(),
                 )
+                self.tell("payment_intent.created", self.intents[intent_id])
             intent = self.intents[intent_id]
         return self._answer("open_intent", intent)
 
@@ -70,7 +76,8 @@ class FakePayments:
         with self._call("pay", key):
             stored = self.intents[intent.intent_id]
             tried = (intent.intent_id, attempt)
-            if tried not in self._tries and stored.status is IntentStatus.OPEN:
+            new = tried not in self._tries or self.forgets()
+            if new and stored.status is IntentStatus.OPEN:
                 self._tries[tried] = method
                 stored = self._try(stored, method)
         return self._answer("pay", stored)
@@ -87,6 +94,7 @@ class FakePayments:
             stored = self.intents[intent.intent_id]
             if stored.status is IntentStatus.OPEN:
                 stored = self._store(replace(stored, status=IntentStatus.CLOSED, client_secret=None))
+                self.tell("payment_intent.canceled", stored)
         return self._answer("close_intent", stored)
 
     def refund(self, intent: Intent, *, key: OrderKey, total_minor: int) -> Intent:
@@ -96,6 +104,7 @@ class FakePayments:
             if stored.refunded_minor < total_minor:
                 self.refunds[intent.intent_id] = self.refunds.get(intent.intent_id, 0) + 1
                 stored = self._store(replace(stored, refunded_minor=total_minor))
+                self.tell("charge.refunded", stored)
         return self._answer("refund", stored)
 
     def list_intents(self, *, cursor: str | None, limit: int) -> IntentPage:
@@ -105,6 +114,25 @@ class FakePayments:
             page = tuple(self.intents[name] for name in names[start : start + limit])
             more = str(start + limit) if start + limit < len(names) else None
         return IntentPage(page, more)
+
+    def charge_nobody(self, key: OrderKey, amount: Money) -> Intent:
+        """Take money for an order that is not there."""
+        with self._lock:
+            intent = Intent(
+                intent_id=f"pi_{key.order_id}",
+                status=IntentStatus.SUCCEEDED,
+                amount=amount,
+                captured_minor=amount.minor,
+                refunded_minor=0,
+                client_secret=None,
+                decline_code=None,
+                order_key=key,
+                created_at_ms=self.clock.now_ms(),
+            )
+            self.captures[intent.intent_id] = 1
+            self._store(intent)
+        self.tell("payment_intent.succeeded", intent)
+        return intent
 
     # --- what buyers and banks do ---------------------------------------------------------------------------------
 
@@ -142,6 +170,12 @@ class FakePayments:
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _try(self, intent: Intent, method: str) -> Intent:
+        tried = self._tried(intent, method)
+        kind = "payment_failed" if tried.status is IntentStatus.OPEN else str(tried.status)
+        self.tell(f"payment_intent.{kind}", tried)
+        return tried
+
+    def _tried(self, intent: Intent, method: str) -> Intent:
         if method == DECLINED_CARD:
             return self._store(replace(intent, decline_code="card_declined"))
         if method == SLOW_CARD:

@@ -11,16 +11,14 @@ from typing import TypeVar
 from aws_lambda_powertools import Logger
 
 from consumers.membership import Membership
+from consumers.reconcile.walk import Reconciler
 from consumers.steps import BackOffice
 from consumers.tools import Tools
-from ingest.cancel_order import cancel_order
-from ingest.order_rules import OrderWish
 from ingest.parts import Parts, make_parts
-from ingest.place_order import place_order
-from shared.domain.errors import AnswerLost, OnsaleError, Refused, Unavailable
+from shared.domain.errors import AnswerLost, Unavailable
 from shared.domain.money import Money
 from shared.domain.order import Order, Status
-from shared.domain.order_id import OrderKey
+from shared.domain.order_id import order_key
 from shared.domain.sale import group_of
 from shared.ports import IntentStatus, Store
 from shared.retry import Retrier, RetryPolicy
@@ -30,8 +28,10 @@ from shared.stores.sqlite import SqliteStore
 from shared.stores.wrapped import WrappedStore
 from tests.fakes.payment import FakePayments
 from tests.fakes.system import SeededIds
+from tests.simulation.crowd import Crowd
 from tests.simulation.deaf import DeafCache
-from tests.simulation.plan import RUSH_MS, BuyerPlan, Deed, NightPlan, StaffPlan
+from tests.simulation.hooks import Hooks
+from tests.simulation.plan import RUSH_MS, Deed, NightPlan, StaffPlan
 from tests.simulation.scheduler import Actor, ActorClock, Scheduler
 from tests.simulation.staff import Staff
 from tests.simulation.tail import Tail
@@ -44,6 +44,7 @@ UNDIVIDED = frozenset({"get_sale", "list_sales", "beat", "members", "leave", "au
 WORKER_STEP_S = 0.2
 # Virtual time after the rush in which everything must come to rest.
 REST_MS = 300_000
+RECONCILES_MS = 40_000
 # As long as what began before all was well may last: a paused process, a shard that was left alone.
 ASLEEP_MS = 25_000
 # As long as a worker may look away from a quiet line.
@@ -84,7 +85,7 @@ class Night:
     doors: list[Parts] = field(init=False)
     staff: Staff = field(init=False)
     tail: Tail = field(init=False)
-    receipts: dict[str, set[OrderKey]] = field(default_factory=dict)
+    crowd: Crowd = field(init=False)
 
     def __post_init__(self) -> None:
         """Open the sale."""
@@ -98,7 +99,10 @@ class Night:
         self.watcher = Watcher(self.wrap(bare), self.plan.sale, self.payments, self.note)
         self.store = TurnTakingStore(self.watcher, self)
         self.doors = [self._door(number) for number in range(self.plan.doors)]
-        self.staff = Staff(self.doors[0], self.scheduler, self.note)
+        self.crowd = Crowd(self.scheduler, self.rng, self.doors, self.payments, self.plan.weather.door_crash, self.note)
+        hooks = Hooks(self.scheduler, random.Random(self.plan.seed ^ 0x400C), self.plan.weather, self.doors)
+        self.payments.tell, self.payments.forgets = hooks.tell, self._forgets
+        self.staff = Staff(self.doors[0], self.scheduler, self.note, self._any_confirmed, self.watcher.asked_back)
         self.tail = Tail(bare, ActorClock(self.scheduler), self.scheduler, self.rng)
 
     # --- the run --------------------------------------------------------------------------------------------------
@@ -108,8 +112,13 @@ class Night:
         for number in range(self.plan.workers):
             self._start_worker(f"worker-{number}", number, after_ms=self.rng.randrange(1_000))
         for number, buyer in enumerate(self.plan.buyers):
-            self.scheduler.start(Actor(f"{buyer.name}/{number}", self._buyer(buyer, number)), after_ms=buyer.at_ms)
+            self.scheduler.start(
+                Actor(f"{buyer.name}/{number}", self.crowd.life_of(buyer, number)), after_ms=buyer.at_ms
+            )
         self.scheduler.start(Actor("bank", self._bank), after_ms=1_000)
+        self.scheduler.start(Actor("reconciler", self._reconcile), after_ms=RECONCILES_MS)
+        for number in range(self.plan.strays):
+            self.scheduler.start(Actor("stray", partial(self._stray, number)), after_ms=self.rng.randrange(RUSH_MS))
         for wish in self.plan.staff:
             self.scheduler.start(Actor("staff", partial(self.staff.do, wish)), after_ms=wish.at_ms)
         self.scheduler.start(Actor("stream", self.tail.live), after_ms=1_000)
@@ -123,7 +132,12 @@ class Night:
             self.watcher.check_sell_through()
             self.staff.do(StaffPlan(0, Deed.CLOSE))
             self._run_until(self._all_ended)
+            if any(one.deed is Deed.REFUND_ALL for one in self.plan.staff):
+                self.staff.do(StaffPlan(0, Deed.REFUND_ALL))
+                self._run_until(self._all_ended)
+                self.watcher.check_all_paid_back()
             self.watcher.check_end()
+            self._check_reconciled()
             self._check_receipts()
             self.tail.check(self.watcher)
         finally:
@@ -144,10 +158,16 @@ class Night:
         return not any(order.status is Status.HELD for order in self.watcher.orders.values())
 
     def _all_ended(self) -> bool:
-        return all(order.work is None for order in self.watcher.orders.values())
+        known = all(intent.order_key in self.watcher.orders for intent in self.payments.intents.values())
+        return known and all(order.work is None for order in self.watcher.orders.values())
+
+    def _check_reconciled(self) -> None:
+        report = Reconciler(self.store, self.payments, ActorClock(self.scheduler), SeededIds(0)).walk()
+        if report.open:
+            raise InvariantBroken(f"I4: the reconciler still finds {report.as_dict()}")
 
     def _check_receipts(self) -> None:
-        for who, keys in self.receipts.items():
+        for who, keys in self.crowd.receipts.items():
             if not keys <= set(self.watcher.orders):
                 raise InvariantBroken(f"I2: the order of {who} was accepted and is not stored")
             standing = {self.watcher.standing(key) for key in keys}
@@ -216,78 +236,29 @@ class Night:
                     except Unavailable:
                         continue
 
+    def _reconcile(self) -> None:
+        """Walk again and again; a back end in trouble is tried again next time."""
+        clock = ActorClock(self.scheduler)
+        store, ids = self._own_store("reconciler", clock)
+        while True:
+            try:
+                Reconciler(store, self.payments, clock, ids).walk()
+            except Unavailable:
+                self.note("reconciler: a back end is silent")
+            self.scheduler.wait(RECONCILES_MS)
+
+    def _stray(self, number: int) -> None:
+        """Take money for an order that never was, as after a store was restored from an old copy."""
+        sale = self.plan.sale
+        digest = random.Random(self.plan.seed * 100 + number).randbytes(16)
+        self.payments.charge_nobody(order_key("gig", digest, sale.shard_counts, 1), Money(700, "EUR"))
+
     # --- people ---------------------------------------------------------------------------------------------------
 
-    def _buyer(self, plan: BuyerPlan, number: int) -> Callable[[], None]:
-        wish = OrderWish(
-            event_id="gig",
-            buyer_id=plan.name,
-            idempotency_key=f"key-{number}",
-            lines=((plan.ticket_type_id, plan.quantity),),
-            payment_method=plan.method,
-            holder=None,
-            fingerprint=f"{plan.name}/{number}",
-        )
-
-        def live() -> None:
-            order = None
-            for _ in range(1 + plan.repeats):
-                order = self._press(wish, number) or order
-                self.scheduler.wait(self.rng.randrange(1, 5_000))
-            if order is None:
-                return
-            if plan.pays_by_hand:
-                self._pay_by_hand(order)
-            if plan.cancels_after_ms is not None:
-                self.scheduler.wait(plan.cancels_after_ms)
-                self._cancel(order, plan.name)
-
-        return live
-
-    def _press(self, wish: OrderWish, number: int) -> Order | None:
-        """Ask until there is an answer, with the same key, at whichever door answers."""
-        for _ in range(60):
-            try:
-                if self.rng.random() < self.plan.weather.door_crash and not self.scheduler.healed:
-                    self._die_at_the_door(wish)
-                placed = place_order(self.rng.choice(self.doors), wish)
-            except Unavailable:
-                self.scheduler.wait(self.rng.randrange(200, 3_000))
-                continue
-            except Refused as refusal:
-                self.note(f"{wish.buyer_id}/{number} refused: {refusal.message}")
-                return None
-            self.receipts.setdefault(f"{wish.buyer_id}/{number}", set()).add(placed.order.key)
-            return placed.order
-        return None
-
-    def _die_at_the_door(self, wish: OrderWish) -> None:
-        """Let the door take the order and die before it answers."""
-        try:
-            place_order(self.rng.choice(self.doors), wish)
-        except OnsaleError:
-            return
-        raise Unavailable
-
-    def _pay_by_hand(self, order: Order) -> None:
-        for _ in range(30):
-            self.scheduler.wait(self.rng.randrange(200, 2_000))
-            intent = self.payments.intent(order.key.order_id)
-            if intent is not None:
-                self.note(f"{order.buyer_id} pays by hand")
-                self.payments.pay_by_hand(order.key.order_id)
-                return
-
-    def _cancel(self, order: Order, buyer_id: str) -> None:
-        for _ in range(20):
-            try:
-                cancel_order(self.rng.choice(self.doors), "gig", order.key.order_id, buyer_id)
-            except Unavailable:
-                self.scheduler.wait(self.rng.randrange(100, 2_000))
-                continue
-            except Refused:
-                return
-            return
+    def _any_confirmed(self) -> Order | None:
+        """Return a confirmed order that staff might pay back."""
+        found = [order for order in self.watcher.orders.values() if order.status is Status.CONFIRMED]
+        return self.rng.choice(found) if found else None
 
     def _bank(self) -> None:
         """Bring payments that are under way to an end, one way or the other."""
@@ -309,6 +280,9 @@ class Night:
     def note(self, line: str) -> None:
         """Write a line of the trace."""
         self.trace.append(f"{self.scheduler.now_ms - 1_000_000:>7} {line}")
+
+    def _forgets(self) -> bool:
+        return not self.scheduler.healed and self.rng.random() < self.plan.weather.forget_rate
 
     def _before_payment(self, name: str) -> None:
         self.pass_turn()

@@ -27,6 +27,7 @@ class BuyerPlan:
     pays_by_hand: bool
     cancels_after_ms: int | None
     repeats: int
+    second_card: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,10 @@ class Weather:
     pause_rate: float
     skew_ms: int
     payments_dead_ms: tuple[int, int] | None
+    hooks_lost: float
+    hooks_doubled: float
+    hooks_late_ms: int
+    forget_rate: float
 
 
 class Deed(StrEnum):
@@ -54,6 +59,10 @@ class Deed(StrEnum):
     WITHHOLD = "withhold"
     CLOSE = "close"
     CANCEL = "cancel"
+    REFUND = "refund"
+    REFUND_PART = "refund in part"
+    REFUND_WITHHOLD = "refund and withhold"
+    REFUND_ALL = "refund all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,11 @@ class StaffPlan:
 
 @dataclass(frozen=True, slots=True)
 class NightPlan:
-    """Everything a seed decides beforehand. `deaf_doors` of the doors never hear that the shard map has grown."""
+    """Everything a seed decides beforehand.
+
+    `deaf_doors` of the doors never hear that the shard map has grown. `strays` payments come for orders that
+    never were.
+    """
 
     seed: int
     sale: Sale
@@ -79,6 +92,7 @@ class NightPlan:
     deaf_doors: int
     staff: tuple[StaffPlan, ...]
     rush_ends_ms: int
+    strays: int
 
 
 def plan_night(seed: int) -> NightPlan:
@@ -95,6 +109,10 @@ def plan_night(seed: int) -> NightPlan:
         pause_rate=rng.choice([0.0, 0.002, 0.01]),
         skew_ms=rng.choice([0, 0, 200, 10_000]),
         payments_dead_ms=(rng.randrange(20_000), rng.randrange(20_000, 60_000)) if rng.random() < 0.3 else None,
+        hooks_lost=rng.choice([0.0, 0.3, 1.0]),
+        hooks_doubled=rng.choice([0.0, 0.3]),
+        hooks_late_ms=rng.choice([10, 2_000, 20_000]),
+        forget_rate=rng.choice([0.0, 0.2, 1.0]),
     )
     crowd = rng.randrange(4, 30)
     staff = _staff(rng, sale)
@@ -109,6 +127,7 @@ def plan_night(seed: int) -> NightPlan:
         deaf_doors=rng.choice([0, 1]) if grows else 0,
         staff=staff,
         rush_ends_ms=rng.choice([RUSH_MS, RUSH_MS, 12_000]),
+        strays=rng.choice([0, 0, 0, 1, 2]),
     )
 
 
@@ -121,6 +140,10 @@ CALM = Weather(
     pause_rate=0.0,
     skew_ms=0,
     payments_dead_ms=None,
+    hooks_lost=0.0,
+    hooks_doubled=0.0,
+    hooks_late_ms=0,
+    forget_rate=0.0,
 )
 
 
@@ -137,6 +160,8 @@ def calmer(plan: NightPlan) -> Iterator[NightPlan]:
         yield replace(plan, staff=plan.staff[:at] + plan.staff[at + 1 :])
     if plan.workers > 1:
         yield replace(plan, workers=1)
+    if plan.strays:
+        yield replace(plan, strays=0)
     for at in range(count if count > 1 else 0):
         yield replace(plan, buyers=plan.buyers[:at] + plan.buyers[at + 1 :])
 
@@ -182,8 +207,14 @@ def _staff(rng: random.Random, sale: Sale) -> tuple[StaffPlan, ...]:
         deed = rng.choice([Deed.CAPACITY, Deed.CAPACITY, Deed.WITHHOLD])
         most = 2 * pool.capacity if deed is Deed.CAPACITY else pool.capacity
         deeds.append(StaffPlan(rng.randrange(25_000), deed, rng.randrange(1, most + 1), pool.pool_id))
-    if rng.random() < 0.15:
-        deeds.append(StaffPlan(rng.randrange(8_000, 25_000), rng.choice([Deed.CLOSE, Deed.CANCEL])))
+    if rng.random() < 0.2:
+        ends_ms, how = rng.randrange(8_000, 25_000), rng.choice([Deed.CLOSE, Deed.CANCEL])
+        deeds.append(StaffPlan(ends_ms, how))
+        if how is Deed.CANCEL:
+            deeds.append(StaffPlan(ends_ms + rng.randrange(10_000), Deed.REFUND_ALL))
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        deed = rng.choice([Deed.REFUND, Deed.REFUND_PART, Deed.REFUND_WITHHOLD])
+        deeds.append(StaffPlan(rng.randrange(5_000, 30_000), deed, rng.randrange(1, 3_000)))
     return tuple(deeds)
 
 
@@ -199,4 +230,5 @@ def _buyer(rng: random.Random, number: int, sale: Sale) -> BuyerPlan:
         pays_by_hand=by_hand and rng.random() < 0.7,
         cancels_after_ms=rng.randrange(1, 15_000) if rng.random() < 0.2 else None,
         repeats=rng.choice([0, 0, 1, 3]),
+        second_card=rng.random() < 0.6,
     )

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from shared.domain.order import Order
-from shared.ports import Accepted, Saved
+from shared.domain.order_id import OrderKey
+from shared.ports import Accepted, Intent, IntentStatus, Saved
 from shared.stores.wrapped import WrappedStore
+from tests.fakes.payment import FakePayments
 from tests.simulation.night import Night
 from tests.simulation.plan import NightPlan
 
@@ -53,6 +55,32 @@ class AcceptWithoutLooking(_Passing):
     def accept(self, order: Order) -> Accepted:
         twin = replace(order, key=replace(order.key, order_id=f"1-{order.op:0>32}"))
         return self._inner.accept(twin)
+
+
+class PaysBackEachTime(FakePayments):
+    """Takes a total for an amount: a refund that is asked for again is carried out again."""
+
+    def refund(self, intent: Intent, *, key: OrderKey, total_minor: int) -> Intent:
+        """Pay back so much more."""
+        stored = self.intents[intent.intent_id]
+        more = min(stored.captured_minor, stored.refunded_minor + total_minor)
+        return super().refund(intent, key=key, total_minor=more)
+
+
+class ChargesEachTime(FakePayments):
+    """Forgets that a payment succeeded: a try that is repeated takes the money again."""
+
+    def pay(self, intent: Intent, *, key: OrderKey, attempt: int, method: str) -> Intent:
+        """Charge, whatever there was before."""
+        stored = self.intents[intent.intent_id]
+        if stored.status is IntentStatus.SUCCEEDED:
+            self.captures[intent.intent_id] += 1
+        return super().pay(intent, key=key, attempt=attempt, method=method)
+
+
+def planted_payments(kind: type[FakePayments]) -> Callable[[NightPlan], Night]:
+    """Return a maker of nights whose payment service has the fault."""
+    return lambda plan: Night(plan, wrap_gateway=lambda sound: kind(sound.clock))
 
 
 def planted(wrapper: type[_Passing]) -> Callable[[NightPlan], Night]:

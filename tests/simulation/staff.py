@@ -1,4 +1,4 @@
-"""Staff in the middle of a night: pauses, growth, more and fewer seats, the end of the sale."""
+"""Staff in the middle of a night: pauses, growth, more and fewer seats, refunds, the end of the sale."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from ingest.audit_trail import Actor
 from ingest.change_pool import change_capacity, change_withheld
 from ingest.change_sale import cancel_sale, close_sale, pause_sale, resume_sale
 from ingest.parts import Parts
+from ingest.refund_order import RefundWish, refund_order
+from ingest.refund_sale import refund_page
 from ingest.reshard_sale import reshard_sale
 from shared.domain.errors import Refused, Unavailable
+from shared.domain.order import Order
 from tests.simulation.plan import Deed, StaffPlan
 from tests.simulation.scheduler import Scheduler
 
@@ -25,6 +28,8 @@ class Staff:
     door: Parts
     scheduler: Scheduler
     note: Callable[[str], None]
+    pick: Callable[[], Order | None]
+    asked_back: Callable[[Order, int], None]
 
     def do(self, wish: StaffPlan) -> None:
         """Do one deed."""
@@ -56,3 +61,29 @@ class Staff:
                 close_sale(self.door, "gig", ME)
             case Deed.CANCEL:
                 cancel_sale(self.door, "gig", ME)
+            case Deed.REFUND_ALL:
+                self._refund_all()
+            case Deed.REFUND | Deed.REFUND_PART | Deed.REFUND_WITHHOLD:
+                self._refund(wish)
+
+    def _refund(self, wish: StaffPlan) -> None:
+        """Pay a confirmed order back, and ask twice, as staff do who saw no answer."""
+        order = self.pick()
+        if order is None:
+            return
+        part = wish.figure if wish.deed is Deed.REFUND_PART else None
+        if part is not None:
+            self.asked_back(order, part)
+        wanted = RefundWish(part, withhold=wish.deed is Deed.REFUND_WITHHOLD)
+        for _ in range(2):
+            refund_order(self.door, "gig", order.key.order_id, ME, wanted)
+
+    def _refund_all(self) -> None:
+        """Walk a cancelled sale once."""
+        for shard in range(max(self.door.store.get_sale("gig").sale.shard_counts)):
+            cursor: str | None = None
+            while True:
+                page = refund_page(self.door, "gig", ME, shard=shard, cursor=cursor, limit=3, dry_run=False)
+                cursor = page.cursor
+                if cursor is None:
+                    break

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from shared.domain.order import Order
+from consumers.settlement.intents import find_intent
+from consumers.settlement.outcome import Outcome, Step
+from consumers.tools import Tools
+from shared.domain.order import Order, PaymentState
+from shared.domain.order_id import OrderKey
+from shared.domain.orphan import make_orphan
 from shared.domain.stats.window import WindowStats
+from shared.domain.transitions import look_now, note_payment
+from shared.ports import Intent, IntentStatus, PaymentGateway
+from tests.fakes.payment import FakePayments
 from tests.simulation.night import Night
 from tests.simulation.plan import NightPlan, plan_night
-from tests.simulation.planted import AcceptWithoutLooking, ReleaseWithoutStateCheck, SaveWithoutCondition, planted
+from tests.simulation.planted import (
+    AcceptWithoutLooking,
+    ChargesEachTime,
+    PaysBackEachTime,
+    ReleaseWithoutStateCheck,
+    SaveWithoutCondition,
+    planted,
+    planted_payments,
+)
 from tests.simulation.run import play, run_seed
 
 SEEDS = 200
@@ -74,6 +92,58 @@ def test_stream_records_counted_twice_are_found(monkeypatch: pytest.MonkeyPatch)
     """A window that forgets what it counted does not add up to the stored orders."""
     monkeypatch.setattr(WindowStats, "is_new", lambda *_: True)
     assert first_failure(Night).startswith("I5")
+
+
+@pytest.mark.parametrize("kind", [PaysBackEachTime, ChargesEachTime])
+@pytest.mark.timeout(240)
+def test_money_that_moves_twice_is_found(kind: type[FakePayments], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A payment service that carries out a repeated refund, or a repeated charge, breaks I4."""
+    # The worker that asks before it charges would never meet the second fault.
+    monkeypatch.setattr("consumers.settlement.settle.find_intent", find_as_open)
+    assert first_failure(planted_payments(kind)).startswith("I4")
+
+
+@pytest.mark.timeout(240)
+def test_news_that_wipes_out_other_duties_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A door that writes "look now" over a hold's end or a refund leaves an order, or money, for ever."""
+
+    def only_look(order: Order, *, op: str, now_ms: int) -> Order:
+        return look_now(replace(order, duties={}), op=op, now_ms=now_ms)
+
+    monkeypatch.setattr("ingest.note_payment.look_now", only_look)
+    assert first_failure(Night)[:2] in {"I2", "I4"}
+
+
+@pytest.mark.timeout(240)
+def test_orphans_that_nobody_works_on_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in without its duty keeps the money that came for nobody."""
+
+    def idle(key: OrderKey, **rest: Any) -> Order:  # noqa: ANN401 - as the real one takes them
+        return replace(make_orphan(key, **rest), duties={})
+
+    for room in ("ingest.note_payment", "consumers.reconcile.walk"):
+        monkeypatch.setattr(f"{room}.make_orphan", idle)
+    assert first_failure(Night).startswith("I4")
+
+
+@pytest.mark.timeout(240)
+def test_refunds_that_are_noted_before_they_are_made_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refund that is taken for done without asking the payment service keeps the buyer's money."""
+
+    def hasty(tools: Tools, order: Order) -> Step:
+        payment = replace(order.payment, refunded_minor=order.payment.refund_due_minor)
+        noted = note_payment(order, payment, {}, op=tools.ids.op_id(), now_ms=tools.clock.now_ms())
+        return Step(noted, Outcome.REFUNDED)
+
+    monkeypatch.setattr("consumers.settlement.aftermath._refund", hasty)
+    assert first_failure(Night).startswith("I4")
+
+
+def find_as_open(gateway: PaymentGateway, order: Order) -> Intent:
+    """Find an order's payment, and take one that succeeded for one that may still be tried."""
+    intent = find_intent(gateway, order)
+    paid = intent.status is IntentStatus.SUCCEEDED and order.payment.state is not PaymentState.OPEN
+    return replace(intent, status=IntentStatus.OPEN) if paid else intent
 
 
 def first_failure(make: Callable[[NightPlan], Night]) -> str:

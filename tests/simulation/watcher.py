@@ -34,6 +34,7 @@ class Watcher(WrappedStore):
         self.ever_held: set[bytes] = set()
         self.holds = 0
         self.steps: Counter[str] = Counter()
+        self._asked_back: dict[OrderKey, set[int]] = {}
 
     def hold_batch(self, batch: HoldBatch) -> HoldOutcome:
         outcome = self._inner.hold_batch(batch)
@@ -71,6 +72,10 @@ class Watcher(WrappedStore):
             _require("I3", order.superseded_by in by_id, f"{order.key.order_id} leads to {order.superseded_by}")
             order = by_id[str(order.superseded_by)]
         raise InvariantBroken(f"I3: superseded orders lead in a circle from {key}")
+
+    def asked_back(self, order: Order, total_minor: int) -> None:
+        """Note that staff asked for a refund of so much in all; whether it was taken is not known yet."""
+        self._asked_back.setdefault(order.key, set()).add(total_minor)
 
     # --- what was written -----------------------------------------------------------------------------------------
 
@@ -152,8 +157,19 @@ class Watcher(WrappedStore):
             intent = self._payments.intent(order.key.order_id)
             kept = 0 if intent is None else intent.captured_minor - intent.refunded_minor
             _require("I4", kept == order.owes_minor, f"{order.key.order_id} ({order.status}) owes other than {kept}")
+            if order.status is Status.CONFIRMED and intent is not None:
+                asked = {0, *self._asked_back.get(order.key, ())}
+                _require("I4", intent.refunded_minor in asked, f"{order.key.order_id} got other than {asked} back")
+        for intent in self._payments.intents.values():
+            kept = intent.captured_minor - intent.refunded_minor
+            _require("I4", kept == 0 or intent.order_key in self.orders, f"money without an order stays: {intent}")
         self._check_seats()
         self.check_books()
+
+    def check_all_paid_back(self) -> None:
+        """Check that nobody keeps a ticket of a cancelled sale that was paid back."""
+        left = [order.key.order_id for order in self.orders.values() if order.status is Status.CONFIRMED]
+        _require("I4", not left, f"the sale was cancelled and paid back, and these are confirmed: {left}")
 
     def check_sell_through(self) -> None:
         """Check that no waiting order fits what is left, while nothing is held."""

@@ -159,6 +159,10 @@ class Shop:
         assert told.status == 200, told
         return told.body
 
+    def settle(self, intent_id: str, outcome: str) -> None:
+        """Let the bank answer for a payment under way, unless it has answered already."""
+        post(f"{self.payment_url}/_control/settle", {"payment_intent": intent_id, "outcome": outcome}, {})
+
     def faults(self, **knobs: float) -> None:
         """Let the payment service fail in these ways and no others."""
         self.control("faults", Faults().as_dict() | knobs)

@@ -12,6 +12,8 @@ from shared.domain.order import Status
 from tests.integration.payments.shop import PAYMENT, Shop, wait_for
 
 pytestmark = pytest.mark.timeout(180)
+# Long enough for two dozen buyers to open their payments on a busy machine.
+HOLD_S = 10
 
 
 def test_s3_seats_come_back_once(shop: Shop) -> None:
@@ -66,14 +68,14 @@ def test_s11_a_refunded_seat_is_sold_to_a_new_order(shop: Shop) -> None:
 
 def test_s6_expiry_and_success_at_one_instant(shop: Shop) -> None:
     """S6: payments made just when their holds end: each is paid and kept, or refused and expired."""
-    event = shop.sell(seats=40, hold_ttl_s=3)
+    event = shop.sell(seats=40, hold_ttl_s=HOLD_S)
     orders = [shop.order(event, method=None) for _ in range(24)]
     secrets = {order_id: shop.open_payment(event, order_id) for order_id in orders}
     dice = random.Random(6)
 
     def pay_at_the_end(order_id: str) -> int:
         held_at_ms = shop.stored(event, order_id).held_at_ms or 0
-        ends_s = held_at_ms / 1000 + 3 + dice.uniform(-0.4, 0.4)
+        ends_s = held_at_ms / 1000 + HOLD_S + dice.uniform(-0.4, 0.4)
         time.sleep(max(0.0, ends_s - time.time()))
         return shop.pay(secrets[order_id]).status
 
@@ -137,5 +139,5 @@ def test_a_cancelled_sale_is_paid_back_to_the_last_cent(shop: Shop) -> None:
     assert after.done
     assert (after.ordered, after.refunded_minor, repeated.ordered) == (4, 10_000, 0)
     assert {entry["captured_minor"] - entry["refunded_minor"] for entry in shop.books(event).values()} == {0}
-    assert shop.reconcile().for_a_person == 0
+    assert [one for one in shop.reconcile().findings if one.event_id == event] == []
     shop.assert_sound(event)

@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 import stripe
 
-from shared.domain.order import Order, PaymentState, Status
+from shared.domain.order import Order, Status
 from shared.domain.order_id import OrderKey
 from tests.integration.payments.shop import Shop, wait_for
 from tests.simulation.sequences import News, sequences
@@ -46,7 +46,7 @@ def move(shop: Shop, intent_id: str, news: News) -> None:
         match news:
             case News.SUCCEEDED | News.FAILED if under_way:
                 outcome = "succeeded" if news is News.SUCCEEDED else "failed"
-                shop.control("settle", {"payment_intent": intent_id, "outcome": outcome})
+                shop.settle(intent_id, outcome)
             case News.SUCCEEDED:
                 intents.confirm(intent_id, {"payment_method": GOOD})
             case News.FAILED:
@@ -66,10 +66,9 @@ def deliver(shop: Shop, news: News, intent_id: str, key: OrderKey) -> None:
 
 
 def settled(shop: Shop, event: str, order_id: str) -> bool:
-    """Say whether nothing is left to do but to wait for a bank, or for a person."""
+    """Say whether nothing is left to do, or only for a person; banks come to an end within seconds here."""
     order = shop.stored(event, order_id)
-    waits = order.status is Status.HELD and order.payment.state is PaymentState.PROCESSING
-    return order.work is None or order.parked is not None or waits
+    return order.work is None or order.parked is not None
 
 
 @pytest.mark.timeout(600)
@@ -105,7 +104,5 @@ def as_commanded(order: Order, status: str, captured: int, refunded: int) -> boo
             return captured == refunded
         case "succeeded":
             return order.status is Status.CONFIRMED and captured - refunded == order.owes_minor
-        case "processing":
-            return order.status is Status.HELD and order.payment.state is PaymentState.PROCESSING
         case _:
             return status == "canceled" and order.status is Status.EXPIRED and captured == 0
