@@ -1,4 +1,4 @@
-"""Takes the pictures of a running sale that the README shows: `python -m infra.pictures`, with Chromium installed."""
+"""Takes the pictures of a running sale that the README shows: `python -m tests.browser.pictures`, with Chromium installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from infra.usage import Usage
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-FOLDER = Path(__file__).parent / "pictures"
+FOLDER = Path(__file__).parents[2] / "infra" / "pictures"
 EVENT = "night"
 BUYERS, SEATS, SHARDS = 1_200, 900, 64
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
