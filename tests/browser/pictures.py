@@ -1,4 +1,4 @@
-"""Takes the pictures of a running sale that the README shows: `python -m tests.browser.pictures`, with Chromium installed."""
+"""Take the pictures of a running sale for the README: `python -m tests.browser.pictures`, with Chromium installed."""
 
 from __future__ import annotations
 
