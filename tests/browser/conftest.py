@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OpenPage = Callable[..., "Page"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """A running system with its demo sale."""
     find_chromium()
@@ -29,7 +29,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         yield system
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(shop: Up) -> Iterator[Browser]:
     """A browser, whose driver gets no settings of ours."""
     with chromium() as started:
