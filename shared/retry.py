@@ -154,12 +154,20 @@ class Retrier:
         """Carry out `run`, which is repeated unchanged after Unavailable; the last error goes up."""
         call = _Call(method, place, run, self._clock, self._observe)
         try:
-            answer = self._retrying(call)
+            answer = self._carry_out(call)
         finally:
             if self._finished is not None:
                 self._finished(call.finished())
         self._budgets.succeeded(place)
         return answer
+
+    def _carry_out(self, call: _Call[T]) -> T:
+        """Make the first attempt by itself, for nearly every call ends with it; only a failed one enters tenacity."""
+        try:
+            return call()
+        except Unavailable as error:
+            call.known = error
+        return self._retrying(call)
 
     def _wait_s(self, state: RetryCallState) -> float:
         call = _call_of(state)
@@ -187,6 +195,7 @@ class _Call(Generic[T]):
         self.began_s = clock.monotonic_s()
         self.failures: Counter[str] = Counter()
         self.last: Unavailable | None = None
+        self.known: Unavailable | None = None
         self._run = run
         self._clock = clock
         self._observe = observe
@@ -195,6 +204,10 @@ class _Call(Generic[T]):
         self._outcome = ""
 
     def __call__(self) -> T:
+        """Make the next attempt; a `known` failure is raised once in its place."""
+        known, self.known = self.known, None
+        if known is not None:
+            raise known
         self._number += 1
         try:
             answer = self._run()
