@@ -13,6 +13,7 @@ from aws_lambda_powertools import Logger
 from consumers.membership import Membership
 from consumers.reconcile.walk import Reconciler
 from consumers.steps import BackOffice
+from consumers.tasks import IDLE_LOOKS_PER_S
 from consumers.tools import Tools
 from ingest.parts import Parts, make_parts
 from shared.domain.errors import AnswerLost, Unavailable
@@ -47,7 +48,7 @@ REST_MS = 300_000
 RECONCILES_MS = 40_000
 # As long as what began before all was well may last: a paused process, a shard that was left alone.
 ASLEEP_MS = 25_000
-# As long as a worker may look away from a quiet line.
+# As long as workers need to look at what they know of and to take over from each other, whatever the shard count.
 LULL_MS = 6_000
 LOGGER = Logger(service="simulation", level="CRITICAL")
 
@@ -147,12 +148,19 @@ class Night:
 
     def _run_until(self, done: Callable[[], bool]) -> None:
         """Let time pass until `done` has held for a while, or patience ends."""
-        for _ in range(REST_MS // LULL_MS):
-            self.scheduler.run(self.scheduler.now_ms + LULL_MS, each_turn=self.watcher.check_books)
+        lull_ms = self._lull_ms()
+        for _ in range(REST_MS // lull_ms):
+            self.scheduler.run(self.scheduler.now_ms + lull_ms, each_turn=self.watcher.check_books)
             if done():
-                self.scheduler.run(self.scheduler.now_ms + LULL_MS, each_turn=self.watcher.check_books)
+                self.scheduler.run(self.scheduler.now_ms + lull_ms, each_turn=self.watcher.check_books)
                 if done():
                     return
+
+    def _lull_ms(self) -> int:
+        """Return how long workers may look away from a quiet line: the longer, the more shards there are."""
+        grown = (one.figure for one in self.plan.staff if one.deed is Deed.RESHARD)
+        most = max(self.plan.sale.shards, *grown, 0)
+        return LULL_MS + 1000 * most // IDLE_LOOKS_PER_S
 
     def _nothing_held(self) -> bool:
         return not any(order.status is Status.HELD for order in self.watcher.orders.values())
