@@ -15,16 +15,18 @@ from tests.integration.payments.shop import Shop, wait_for
 from tests.simulation.sequences import News, sequences
 
 SAMPLE = 200
+# The emulator is slow at transactions, and the decisions are the store's least: fewer stories there.
+SAMPLE_ON_EMULATOR = 50
 AT_ONCE = 8
 GOOD, BAD, SLOW = "pm_card_visa", "pm_card_visa_chargeDeclined", "pm_processing"
 Story = tuple[News, ...]
 
 
-def sample() -> list[Story]:
+def sample(size: int) -> list[Story]:
     """Draw the same stories every time, the longest most often, as there are most of them."""
     every = list(sequences())
     random.Random(200).shuffle(every)
-    return list(islice(every, SAMPLE))
+    return list(islice(every, size))
 
 
 def tell(shop: Shop, event: str, story: Story) -> str:
@@ -72,10 +74,10 @@ def settled(shop: Shop, event: str, order_id: str) -> bool:
 
 
 @pytest.mark.timeout(600)
-def test_p2_two_hundred_stories_end_as_the_books_command(shop: Shop) -> None:
+def test_p2_stories_end_as_the_books_command(shop: Shop) -> None:
     """Hand-off orders, each told its story while workers look on; afterwards order and books agree, one by one."""
     event = shop.sell(seats=1_000, hold_ttl_s=20)
-    told = sample()
+    told = sample(SAMPLE if shop.system.plan.store == "sqlite" else SAMPLE_ON_EMULATOR)
 
     with ThreadPoolExecutor(AT_ONCE) as tellers:
         stories = dict(zip(tellers.map(lambda story: tell(shop, event, story), told), told, strict=True))
