@@ -23,7 +23,7 @@ def export(
 
     Pause the sale with its allocation first (`onsale sale pause EVENT --all`): a sale in motion moves between pages.
 
-    Example: onsale export backup/gig --event gig
+    Examples: onsale export backup/gig --event gig · onsale export backup/gig --event gig --json
     """
     from infra.backup.export import export_sale
     from infra.backup.folder import Folder
@@ -56,7 +56,7 @@ def restore(
     The store is the data folder's, or the one that the environment names (ONSALE_STORE, ONSALE_TABLE_PREFIX, …). Exit
     code 6 when a segment is missing or altered, 4 when the store has the sale. Compare with `onsale verify` afterwards.
 
-    Example: onsale restore backup/gig --data .onsale/copy
+    Examples: onsale restore backup/gig --data .onsale/copy · onsale restore backup/gig --json
     """
     from infra.backup.folder import Folder
     from infra.backup.restore import restore_sale

@@ -87,18 +87,18 @@ def is_broken(course: Course, evidence: Evidence) -> bool:
         or not sale_figures(evidence.verification.facts).clean
         or course.waiting_that_fit > 0
         or not course.in_time
-        or course.reconciled[-1].open > 0
+        or any(walk.open for walk in course.reconciled[-1:])
     )
 
 
 def _reconciliation(walks: list[Report]) -> dict[str, Any]:
     """Sum up the walks: what was mended in all, and what the last one left open."""
-    last = walks[-1]
+    last = walks[-1:]
     return {
         "walks": len(walks),
         "mended": sum(walk.mended for walk in walks),
-        "open": last.open,
-        "for_a_person": last.for_a_person,
+        "open": sum(walk.open for walk in last),
+        "for_a_person": sum(walk.for_a_person for walk in last),
         "orphans": sum(one.code == "orphan" for walk in walks for one in walk.findings),
-        "sentences": [one.sentence for one in last.findings][:MAX_TOLD],
+        "sentences": [one.sentence for walk in last for one in walk.findings][:MAX_TOLD],
     }

@@ -57,14 +57,12 @@ class AcceptWithoutLooking(_Passing):
         return self._inner.accept(twin)
 
 
-class PaysBackEachTime(FakePayments):
-    """Takes a total for an amount: a refund that is asked for again is carried out again."""
+class PaysBackTwice(FakePayments):
+    """Carries every refund out twice, as a service does that forgets its keys and is asked again."""
 
     def refund(self, intent: Intent, *, key: OrderKey, total_minor: int) -> Intent:
-        """Pay back so much more."""
-        stored = self.intents[intent.intent_id]
-        more = min(stored.captured_minor, stored.refunded_minor + total_minor)
-        return super().refund(intent, key=key, total_minor=more)
+        """Pay back double."""
+        return super().refund(intent, key=key, total_minor=2 * total_minor)
 
 
 class ChargesEachTime(FakePayments):

@@ -23,7 +23,7 @@ from tests.simulation.plan import NightPlan, plan_night
 from tests.simulation.planted import (
     AcceptWithoutLooking,
     ChargesEachTime,
-    PaysBackEachTime,
+    PaysBackTwice,
     ReleaseWithoutStateCheck,
     SaveWithoutCondition,
     planted,
@@ -94,7 +94,7 @@ def test_stream_records_counted_twice_are_found(monkeypatch: pytest.MonkeyPatch)
     assert first_failure(Night).startswith("I5")
 
 
-@pytest.mark.parametrize("kind", [PaysBackEachTime, ChargesEachTime])
+@pytest.mark.parametrize("kind", [PaysBackTwice, ChargesEachTime])
 @pytest.mark.timeout(240)
 def test_money_that_moves_twice_is_found(kind: type[FakePayments], monkeypatch: pytest.MonkeyPatch) -> None:
     """A payment service that carries out a repeated refund, or a repeated charge, breaks I4."""

@@ -41,7 +41,8 @@ from shared.wiring import open_gateway, open_store
 
 T = TypeVar("T")
 
-PATIENCE_S = 60.0
+# Longer than the longest pause between two looks at a payment service in trouble, some times over.
+PATIENCE_S = 150.0
 PAYMENT = "payment service"
 ENDED = ("confirmed", "rejected", "expired", "cancelled", "refunded")
 

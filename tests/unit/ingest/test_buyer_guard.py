@@ -139,7 +139,7 @@ def test_the_door_says_too_many_requests(parts: Parts, clock: FakeClock, guard: 
     """429 as a problem with the time to wait; it takes nothing of the sale's budget, and a stored order stays."""
     door: Door = build_app(replace(parts, guard=guard))
     ann = Client(door, "ann", "buy")
-    replies = [ann.order(key=f"k{number}") for number in range(25)]
+    replies = [ann.order(key=f"k{number}") for number in range(int(ORDINARY.burst) + 5)]
 
     refused = [reply for reply in replies if reply.status != 202]
     assert [reply.status for reply in refused] == [429] * 5
