@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import boto3
 import pytest
+from aws_lambda_powertools.utilities.parameters import clear_caches
+from moto import mock_aws
 from pydantic import SecretStr
 
 from shared.domain.errors import Unavailable
@@ -60,3 +63,23 @@ def test_the_door_takes_webhooks_without_the_payment_key(mode: str | None, key: 
 
 def _nobody(arn: str) -> str:
     raise LookupError(arn)
+
+
+def test_secrets_come_from_secrets_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in AWS Secrets Manager is read through Powertools, by the ARN that AWS gave it."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    clear_caches()  # type: ignore[no-untyped-call] # Powertools leaves it so
+    with mock_aws():
+        vault = boto3.client("secretsmanager", region_name="eu-central-1")
+        arn = vault.create_secret(Name="onsale/prod/payment-key", SecretString="sk_live_7\n")["ARN"]
+        settings = read_settings({"ONSALE_PAYMENT_KEY": arn, "ONSALE_TAG_SECRET": "tag"})
+
+        found = with_secrets(settings)
+
+        assert found.payment_key == SecretStr("sk_live_7")
+        assert "sk_live_7" not in repr(found)
+        with pytest.raises(Unavailable, match="put-secret-value"):
+            with_secrets(settings.model_copy(update={"payment_key": SecretStr(arn[:-6] + "AbCdEf")}))
+    clear_caches()  # type: ignore[no-untyped-call] # Powertools leaves it so

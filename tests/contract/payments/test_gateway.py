@@ -65,6 +65,21 @@ def test_refunds_come_up_to_a_total(peer: Peer, key: OrderKey) -> None:
     assert refunded == [1_900, 1_900, 1_900, 2_000, 2_000]
 
 
+@pytest.mark.parametrize(
+    ("amount", "part_minor"),
+    [(Money(80, "JPY"), 30), (Money(18_600, "KWD"), 5_010), (Money(1_999, "EUR"), 1), (Money(5_000, "ISK"), 1_234)],
+    ids=str,
+)
+def test_r7_amounts_are_exact_there_and_back(peer: Peer, key: OrderKey, amount: Money, part_minor: int) -> None:
+    """ISO minor units go in and come out, whatever the service counts in: charged, paid back in part, then whole."""
+    paid = peer.gateway.pay(peer.gateway.open_intent(key, amount), key=key, attempt=1, method=peer.good_card)
+    part = peer.gateway.refund(paid, key=key, total_minor=part_minor)
+    whole = peer.gateway.refund(paid, key=key, total_minor=amount.minor)
+
+    assert (paid.amount, paid.captured_minor) == (amount, amount.minor)
+    assert (part.refunded_minor, whole.refunded_minor) == (part_minor, amount.minor)
+
+
 def test_everything_can_be_listed_page_by_page(peer: Peer) -> None:
     """Pages meet each intent once and come to an end."""
     keys = {OrderKey("listed", shard, f"1-{shard:032x}") for shard in range(5)}
