@@ -37,7 +37,8 @@ def folder(tmp_path: Path) -> Path:
     clock = SystemClock()
     with closing(SqliteStore(tmp_path, clock)) as store, closing(SqliteStats(tmp_path, clock)) as stats:
         store.create_sale(make_sale(shard_counts=(1,)))
-        records = [arrival(n, buyer="bot", at_ms=clock.now_ms()) for n in range(1, 1_502)]
+        at_ms = clock.now_ms()  # of all, so that they fall into one second however slow the machine is
+        records = [arrival(n, buyer="bot", at_ms=at_ms) for n in range(1, 1_502)]
         handle(make_event(*records[:-1], spoil(records[-1])), stats, Logger(service="test", level="CRITICAL"))
     return tmp_path
 
