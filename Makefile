@@ -24,7 +24,7 @@ test: setup ## run what CI runs: lint, types, every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: setup ## check style and import directions
 	$(BIN)/ruff check .
