@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ingest.parts import Parts
 from ingest.read_order import find_order
-from shared.domain.errors import AnswerLost, Conflicting, Contended, NotFound
+from shared.domain.errors import Conflicting, Contended, NotFound
 from shared.domain.order import Duty, Order, Status
 from shared.domain.transitions import ask_to_cancel, cancel_queued, supersede
-from shared.ports import SaleView, Saved
+from shared.ports import SaleView
 
 # Each further try means that a worker changed the order between our read and our write.
 MAX_TRIES = 5
@@ -26,7 +26,7 @@ def cancel_order(parts: Parts, event_id: str, order_id: str, buyer_id: str) -> t
         wanted = _next(parts, order)
         if wanted is None:
             return order, view
-        saved = _save(parts, wanted, seen_rev=order.rev)
+        saved = parts.store.save(wanted, seen_rev=order.rev)
         if saved.superseded_by is not None:
             order, view = _instead(parts, order, saved.superseded_by)
             continue
@@ -53,12 +53,5 @@ def _next(parts: Parts, order: Order) -> Order | None:
 def _instead(parts: Parts, order: Order, other_id: str) -> tuple[Order, SaleView]:
     """Go on with the order that stands for the key: it was taken under an older version of the shard map."""
     superseded = supersede(order, op=parts.ids.op_id(), now_ms=parts.clock.now_ms(), order_id=other_id)
-    _save(parts, superseded, seen_rev=order.rev)
+    parts.store.save(superseded, seen_rev=order.rev)
     return find_order(parts, order.key.event_id, other_id)
-
-
-def _save(parts: Parts, order: Order, *, seen_rev: int) -> Saved:
-    try:
-        return parts.store.save(order, seen_rev=seen_rev)
-    except AnswerLost:
-        return parts.store.save(order, seen_rev=seen_rev)

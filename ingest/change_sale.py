@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ingest.audit_trail import Actor, write_audit
 from ingest.parts import Parts
-from shared.domain.errors import AnswerLost, Conflicting, NotFound
+from shared.domain.errors import Conflicting, NotFound
 from shared.domain.sale import Sale, SaleStatus, is_name
 from shared.ports import SaleView
 
@@ -66,14 +66,7 @@ def write_change(parts: Parts, event_id: str, change: Callable[[Sale], Sale]) ->
     for _ in range(MAX_TRIES):
         before = standing_sale(parts, event_id).sale
         after = change(before)
-        if after == before or _save(parts, after, seen_version=before.version):
+        if after == before or parts.store.save_sale(after, seen_version=before.version):
             parts.sales.forget(event_id)
             return before, after
     raise Conflicting("Somebody else is changing this sale; read it again before deciding.", code="version-conflict")
-
-
-def _save(parts: Parts, sale: Sale, *, seen_version: int) -> bool:
-    try:
-        return parts.store.save_sale(sale, seen_version=seen_version)
-    except AnswerLost:
-        return parts.store.save_sale(sale, seen_version=seen_version)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ingest.first_attempt import address_of, find_older, first_attempt, follow, same_wish
 from ingest.order_rules import Basket, OrderWish, fill_basket, refuse_if_sold_out
 from ingest.parts import Parts
-from shared.domain.errors import AnswerLost, Moved, Refused
+from shared.domain.errors import Moved, Refused
 from shared.domain.order import Order, Payment
-from shared.ports import Accepted, SaleView
+from shared.ports import SaleView
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def place_order(parts: Parts, wish: OrderWish) -> Placed:
         older_homes=address.older,
     )
     try:
-        accepted = _accept(parts, order)
+        accepted = parts.store.accept(order)
     except Moved as moved:
         return Placed(follow(parts, wish, moved.order_id), created=False, view=view)
     return Placed(same_wish(parts, accepted.order, wish), accepted.created, view)
@@ -68,12 +68,3 @@ def _check(view: SaleView, wish: OrderWish, now_ms: int) -> Basket:
     basket = fill_basket(view, wish)
     refuse_if_sold_out(view.notice, basket.demand)
     return basket
-
-
-def _accept(parts: Parts, order: Order) -> Accepted:
-    try:
-        return parts.store.accept(order)
-    except AnswerLost:
-        # The same write again finds its own work. It matters most without a key: the buyer's own repeat would be
-        # another order.
-        return parts.store.accept(order)

@@ -14,9 +14,12 @@ from ingest.door import Door
 from ingest.handler import build_app
 from ingest.marked_buyers import MarkedBuyers, nobody
 from ingest.parts import Parts, make_parts
+from shared.domain.errors import AnswerLost
 from shared.payments.charges import check_chargeable
 from shared.ports import Store
+from shared.retry import Retrier, RetryPolicy
 from shared.stores.faults import FaultyStore, Schedule, Script
+from shared.stores.retrying import RetryingStore
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_sale
 from tests.fakes.system import FakeClock, SeededIds
@@ -54,8 +57,15 @@ def parts_over(clock: FakeClock, logs: io.StringIO, request: pytest.FixtureReque
 
     def make(store: Store, *, processes: int = 1, seed: int = 0) -> Parts:
         logger = Logger(service=f"{request.node.name}-{seed}", level="DEBUG", stream=logs)
+        # As in front of every store; what is not lost but refused comes through at once, so that tests can see it.
+        retrier = Retrier(clock, SeededIds(seed), lambda _: None, policy=RetryPolicy(tries={AnswerLost.code: 2}))
         parts = make_parts(
-            store, clock, SeededIds(seed), processes=processes, check_chargeable=check_chargeable, logger=logger
+            RetryingStore(store, retrier),
+            clock,
+            SeededIds(seed),
+            processes=processes,
+            check_chargeable=check_chargeable,
+            logger=logger,
         )
         # In a time that stands still everybody is too fast; the guard has tests of its own.
         anybody = BuyerGuard(clock, parts.ids, MarkedBuyers(nobody, clock), ordinary=Pace(burst=10_000, per_s=10_000))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ingest.handler import build_app
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import locate_order
 from shared.domain.transitions import confirm, hold, reject
@@ -13,6 +14,7 @@ from shared.ports import Saved
 from shared.stores.faults import Fault, FaultyStore, Script
 from shared.stores.sqlite import SqliteStore
 from tests.unit.ingest.client import Client, Reply
+from tests.unit.ingest.conftest import MakeParts
 
 
 def _order(store: SqliteStore, reply: Reply) -> Order:
@@ -127,11 +129,11 @@ def test_whoever_loses_every_race_tries_later(ann: Client, store: FaultyStore) -
     assert store.races == 95
 
 
-def test_a_lost_answer_is_recognised(ann: Client, inner: SqliteStore) -> None:
+def test_a_lost_answer_is_recognised(parts_over: MakeParts, inner: SqliteStore) -> None:
     """The store cancelled, the answer was lost: the repeat finds its own work and the buyer reads 200."""
-    placed = ann.order()
     lossy = FaultyStore(inner, Script({("save", 1): Fault.LOST_AFTER}))
-    object.__setattr__(ann.door._parts, "store", lossy)
+    ann = Client(build_app(parts_over(lossy)), "ann", "buy")
+    placed = ann.order()
 
     assert ann.ask("DELETE", placed.headers["Location"]).json["status"] == "cancelled"
     assert lossy.calls["save"] == 2
