@@ -31,7 +31,7 @@ def document_text() -> str:
             check_chargeable=check_chargeable,
             logger=Logger(service="onsale-openapi"),
         )
-        document = openapi_document(build_app(parts).resolver())
+        document = openapi_document(build_app(parts).make_resolver())
     finally:
         store.close()
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

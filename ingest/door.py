@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,19 +27,41 @@ _CORRELATION_ID = re.compile(r"[A-Za-z0-9._:=-]{1,64}")
 
 
 class Door:
-    """The whole API as one function of an event. Threads share the parts; each has resolvers of its own."""
+    """The whole API as one function of an event. Requests share the parts; each has a resolver to itself meanwhile."""
 
     def __init__(self, parts: Parts, routes_for: Callable[[str], Register]) -> None:
         """Answer an address with the routes that `routes_for` it puts on a resolver."""
         self._parts = parts
         self._routes_for = routes_for
-        self._local = threading.local()
+        self._idle: defaultdict[Register, deque[Resolver]] = defaultdict(deque)
 
     def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         """Answer one event; never raises."""
+        path = str(event.get("rawPath", ""))
+        idle = self._idle[self._routes_for(path)]
+        try:
+            resolver = idle.pop()
+        except IndexError:
+            resolver = self.make_resolver(path)
+        try:
+            return self._answer(resolver, event, context)
+        finally:
+            idle.append(resolver)
+
+    def make_resolver(self, path: str = "") -> Resolver:
+        """Make a resolver with the routes that may serve an address."""
+        resolver = Resolver(self._parts)
+        self._routes_for(path)(resolver, self._parts)
+        return resolver
+
+    def close(self) -> None:
+        """Close the store; no further event can be answered."""
+        self._parts.store.close()
+        self._parts.insight.close()
+
+    def _answer(self, resolver: Resolver, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         correlation_id = correlation_of(event)
         began_s = self._parts.clock.monotonic_s()
-        resolver = self.resolver(str(event.get("rawPath", "")))
         resolver.begin(correlation_id)
         try:
             answer = resolver.resolve(with_plain_body(event), context)
@@ -56,11 +78,6 @@ class Door:
         self._count(resolver, answer["statusCode"], began_s)
         return answer
 
-    def close(self) -> None:
-        """Close the store; no further event can be answered."""
-        self._parts.store.close()
-        self._parts.insight.close()
-
     def _count(self, resolver: Resolver, status: int, began_s: float) -> None:
         insight, operation = self._parts.insight, resolver.operation
         meter = insight.watch.meter
@@ -69,17 +86,6 @@ class Door:
         if operation == PLACE_ORDER:
             meter.count(ORDERS, resolver.outcome)
         insight.send()
-
-    def resolver(self, path: str = "") -> Resolver:
-        """Return this thread's resolver for an address, made when it is first needed."""
-        register = self._routes_for(path)
-        resolvers: dict[Register, Resolver] = self._local.__dict__.setdefault("resolvers", {})
-        resolver = resolvers.get(register)
-        if resolver is None:
-            resolver = Resolver(self._parts)
-            register(resolver, self._parts)
-            resolvers[register] = resolver
-        return resolver
 
 
 def correlation_of(event: Mapping[str, Any]) -> str:

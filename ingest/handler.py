@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from shared.metering.snapshot import Snapshot
 from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
+from shared.ports import Waiting
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds, process_age_s, sleep_s
@@ -32,8 +33,17 @@ from shared.wiring import open_buyer_orders, open_notices, open_stats, open_stor
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
 
 
-# What the other processes of one machine have counted.
-Others = Callable[[], Sequence[Snapshot]]
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a machine that runs several processes lends to this one.
+
+    The process counts by `watch`, `others` reads what its neighbours have counted, and requests for orders wait by
+    `waiting` (None: each stops its thread).
+    """
+
+    watch: Watch = field(default_factory=lambda: Watch(SystemClock()))
+    others: Callable[[], Sequence[Snapshot]] = tuple
+    waiting: Waiting | None = None
 
 
 class _Wired:
@@ -43,11 +53,11 @@ class _Wired:
         self._lock = threading.Lock()
         self._door: Door | None = None
 
-    def door(self, watch: Watch | None = None, others: Others = tuple) -> Door:
+    def door(self, host: Host | None = None) -> Door:
         if self._door is None:
             with self._lock:
                 if self._door is None:
-                    self._door = build_app(_real_parts(watch or Watch(SystemClock()), others))
+                    self._door = build_app(_real_parts(host or Host()))
                     # Of whoever ran here before, the last second's orders still count: see ingest.admission.
                     sleep_s(max(0.0, SECOND_S - process_age_s()))
         return self._door
@@ -67,12 +77,9 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     return _WIRED.door()(event, context)
 
 
-def warm(watch: Watch | None = None, others: Others = tuple) -> None:
-    """Wire now instead of with the first request; what is wrong with the settings or the store is raised here.
-
-    On one machine `watch` is what this process counts by, and `others` reads what its neighbours have counted.
-    """
-    _WIRED.door(watch, others)
+def warm(host: Host | None = None) -> None:
+    """Wire now instead of with the first request; what is wrong with the settings or the store is raised here."""
+    _WIRED.door(host)
 
 
 def shut() -> None:
@@ -85,7 +92,8 @@ def build_app(parts: Parts) -> Door:
     return Door(parts, routes_for)
 
 
-def _real_parts(watch: Watch, others: Others) -> Parts:
+def _real_parts(host: Host) -> Parts:
+    watch = host.watch
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
     statistics = Opened(lambda: open_stats(settings, clock, watch=watch))
@@ -97,18 +105,19 @@ def _real_parts(watch: Watch, others: Others) -> Parts:
 
     marked = MarkedBuyers(lambda: statistics.get().list_marks(now_ms=clock.now_ms()), clock)
     parts = make_parts(
-        open_store(settings, clock, ids, policy=PATIENCE, watch=watch),
+        open_store(settings, clock, ids, policy=PATIENCE, watch=watch, waiting=host.waiting),
         clock,
         ids,
         processes=settings.ingest_processes,
         check_chargeable=check_chargeable,
         logger=make_logger("ingest", settings),
-        reads_per_s=settings.reads_per_s,
+        waiting=host.waiting,
     )
     return replace(
         parts,
+        reads_per_s=settings.reads_per_s,
         open_notices=cache(lambda: open_notices(settings)),
         open_copies=copies.get,
         guard=BuyerGuard(clock, ids, marked),
-        insight=Insight(watch, others, statistics.get, make_sender(settings, watch.meter), close),
+        insight=Insight(watch, host.others, statistics.get, make_sender(settings, watch.meter), close),
     )

@@ -20,7 +20,7 @@ from ingest.sale_cache import SaleCache
 from shared.domain.errors import Unavailable
 from shared.domain.money import Money
 from shared.metering.watch import Watch
-from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, Store
+from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, Store, Waiting
 
 if TYPE_CHECKING:
     from ingest.queue_look import QueueLook
@@ -46,8 +46,9 @@ def _no_copies() -> BuyerOrdersStore:
 class Parts:
     """One process's parts, shared by all its threads.
 
-    `open_notices` is called by the first webhook and not before: what verifies it takes long to load. `open_copies`
-    is called by every reader of a buyer's list, and opens once. `looks` and `progress` are kept for a moment.
+    `reads_per_s` is what the waiting buyers of one sale are told to stay within when they look again. `open_notices`
+    is called by the first webhook and not before: what verifies it takes long to load. `open_copies` is called by
+    every reader of a buyer's list, and opens once. `looks` and `progress` are kept for a moment.
     """
 
     store: Store
@@ -58,11 +59,11 @@ class Parts:
     health: Health
     check_chargeable: ChargeCheck
     logger: Logger
-    reads_per_s: float
     guard: BuyerGuard
     insight: Insight
     looks: Kept[QueueLook]
     progress: Kept[int | None]
+    reads_per_s: float = READS_PER_S
     open_notices: Callable[[], NoticeReader] = _no_webhooks
     open_copies: Callable[[], BuyerOrdersStore] = _no_copies
     board: FrameBoard = field(default_factory=FrameBoard)
@@ -76,13 +77,13 @@ def make_parts(
     processes: int,
     check_chargeable: ChargeCheck,
     logger: Logger,
-    reads_per_s: float = READS_PER_S,
+    waiting: Waiting | None = None,
 ) -> Parts:
     """Put a process's parts together; `processes` is how many share each sale's budget.
 
-    `reads_per_s` is what the waiting buyers of one sale are told to stay within when they look again.
+    Requests for orders wait by `waiting`, or as threads do.
     """
-    sales = SaleCache(store, clock)
+    sales = SaleCache(store, clock, waiting)
     return Parts(
         store=store,
         clock=clock,
@@ -92,7 +93,6 @@ def make_parts(
         health=Health(store, clock),
         check_chargeable=check_chargeable,
         logger=logger,
-        reads_per_s=reads_per_s,
         guard=BuyerGuard(clock, ids, MarkedBuyers(nobody, clock)),
         insight=Insight(Watch(clock)),
         looks=Kept(clock),

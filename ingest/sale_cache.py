@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from ingest.turn import Turn
 from shared.domain.errors import NotFound, Unavailable
 from shared.domain.sale import is_name
-from shared.ports import Clock, ControlStore, SaleView
+from shared.ports import Clock, ControlStore, SaleView, Waiting
+from shared.system import ThreadWaiting
 
 TTL_S = 1.0
 # While the store is silent a process goes on with what it knew for this long.
@@ -26,7 +28,7 @@ _NO_EVENT = "There is no such event."
 
 @dataclass(slots=True)
 class _Entry:
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Turn
     view: SaleView | None = None
     read_at_s: float = _NEVER
     tried_at_s: float = _NEVER
@@ -41,9 +43,10 @@ class _Entry:
 class SaleCache:
     """Sales with their notices, read on demand, each by one request at a time."""
 
-    def __init__(self, store: ControlStore, clock: Clock) -> None:
-        """Start cold."""
+    def __init__(self, store: ControlStore, clock: Clock, waiting: Waiting | None = None) -> None:
+        """Start cold; those who come for a sale that is being read wait by `waiting`, or as threads do."""
         self._store = store
+        self._waiting = waiting or ThreadWaiting()
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
@@ -122,7 +125,7 @@ class SaleCache:
                 del self._missing[event_id]
             entry = self._entries.get(event_id)
             if entry is None:
-                entry = self._entries[event_id] = _Entry()
+                entry = self._entries[event_id] = _Entry(Turn(self._waiting))
                 if len(self._entries) > MAX_SALES:
                     self._entries.popitem(last=False)
             self._entries.move_to_end(event_id)

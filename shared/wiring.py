@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.metering.watch import Watch
 from shared.payments.metered import MeteredGateway
-from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store
+from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store, Waiting
 from shared.ports.backup import BackupStore
 from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
@@ -14,20 +14,31 @@ from shared.system import sleep_s
 
 
 def open_store(
-    settings: Settings, clock: Clock, ids: Ids, *, policy: RetryPolicy | None = None, watch: Watch | None = None
+    settings: Settings,
+    clock: Clock,
+    ids: Ids,
+    *,
+    policy: RetryPolicy | None = None,
+    watch: Watch | None = None,
+    waiting: Waiting | None = None,
 ) -> Store:
     """Open the deployment's store, which repeats what may be repeated; every attempt is told to `watch`.
 
-    Unavailable or Broken with what to do when it cannot be opened.
+    Callers wait by `waiting`, as threads do when it is left out; a store that is spoken to over the network blocks
+    its caller all the same. Unavailable or Broken with what to do when it cannot be opened.
     """
     # DynamoDB tells each request itself; the other stores' calls are one request each.
     observe = watch.attempted if watch is not None and settings.store != "dynamodb" else None
     finished = watch.finished if watch is not None else None
-    retrier = Retrier(clock, ids, sleep_s, policy=policy, observe=observe, finished=finished)
-    return RetryingStore(open_bare_store(settings, clock, watch=watch), retrier)
+    retrier = Retrier(
+        clock, ids, waiting.sleep if waiting is not None else sleep_s, policy=policy, observe=observe, finished=finished
+    )
+    return RetryingStore(open_bare_store(settings, clock, watch=watch, waiting=waiting), retrier)
 
 
-def open_bare_store(settings: Settings, clock: Clock, *, watch: Watch | None = None) -> Store:
+def open_bare_store(
+    settings: Settings, clock: Clock, *, watch: Watch | None = None, waiting: Waiting | None = None
+) -> Store:
     """Open the deployment's store, every call of which is one attempt."""
     if settings.store == "dynamodb":
         # Importing boto3 takes longer than everything else together; one machine does without.
@@ -42,7 +53,8 @@ def open_bare_store(settings: Settings, clock: Clock, *, watch: Watch | None = N
         )
     from shared.stores.sqlite import SqliteStore  # noqa: PLC0415
 
-    return SqliteStore(settings.data_dir, clock, table=f"{settings.table_prefix}-orders", region=settings.region)
+    table = f"{settings.table_prefix}-orders"
+    return SqliteStore(settings.data_dir, clock, table=table, region=settings.region, waiting=waiting)
 
 
 def open_gateway(settings: Settings, clock: Clock, *, watch: Watch | None = None) -> PaymentGateway:

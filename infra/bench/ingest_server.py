@@ -17,10 +17,11 @@ import uvicorn
 from infra.bench.child import say, usage
 from infra.bench.no_store import NoStore
 from infra.local.authorizer import Authorizer
+from infra.local.fibers import Fibers
 from infra.local.gateway import Gateway, Handler
 from infra.local.server import BACKLOG, DEFAULT_THREADS, IDLE_CONNECTION_S
 from infra.local.tokens import local_key
-from ingest.handler import build_app, handler, shut, warm
+from ingest.handler import Host, build_app, handler, shut, warm
 from ingest.parts import make_parts
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
@@ -35,11 +36,12 @@ def main() -> None:
     options = parser.parse_args()
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
+    fibers = Fibers(DEFAULT_THREADS) if settings.store == "sqlite" else None
     with contextlib.redirect_stdout(sys.stderr):
-        answer = _without_store() if options.no_store else _with_store()
+        answer = _without_store() if options.no_store else _with_store(fibers)
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
-    gateway = Gateway(answer, authorizer, clock=clock, ids=ids, threads=DEFAULT_THREADS)
+    gateway = Gateway(answer, authorizer, clock=clock, ids=ids, threads=DEFAULT_THREADS, fibers=fibers)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(BACKLOG)
@@ -61,8 +63,8 @@ def main() -> None:
     shut()
 
 
-def _with_store() -> Handler:
-    warm()
+def _with_store(fibers: Fibers | None) -> Handler:
+    warm(Host(waiting=fibers))
     return handler
 
 

@@ -1,7 +1,8 @@
 """API Gateway's part on one machine: an ASGI application that calls the Lambda handler.
 
 Each request becomes an event and is answered by the handler on a thread of a bounded pool, so none waits for another's
-store call; beyond a bounded number in flight the gateway itself answers 503.
+store call; what buyers come for is answered by fibers where the store lets it. Beyond a bounded number in flight the
+gateway itself answers 503.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import itertools
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import Response
 
 from infra.local.authorizer import Authorizer
+from infra.local.fibers import Fibers
 from infra.local.gateway_event import gateway_event, joined_headers
 from ingest.errors import OverBudget, TooLarge
 from ingest.problems import problem_of
@@ -29,18 +32,33 @@ Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 
 # Requests begun and not yet answered; more would only grow the time that each waits.
 MAX_IN_FLIGHT = 2_000
+# Requests answered by fibers at a time: as many as share one transaction of the store.
+MAX_FIBERS = 128
+# Placing an order and looking at it: what waits by nothing but its store and the sale's turn.
+_FOR_FIBERS = re.compile(r"(?:GET|POST) /v1/events/[^/]+/orders(?:/[^/]+)?")
 
 
 class Gateway:
     """One process's gateway in front of a handler."""
 
-    def __init__(self, handler: Handler, authorizer: Authorizer, *, clock: Clock, ids: Ids, threads: int) -> None:
-        """Answer with `handler` on `threads` threads."""
+    def __init__(
+        self,
+        handler: Handler,
+        authorizer: Authorizer,
+        *,
+        clock: Clock,
+        ids: Ids,
+        threads: int,
+        fibers: Fibers | None = None,
+    ) -> None:
+        """Answer with `handler` on `threads` threads, or by `fibers` when its requests for orders wait by them."""
         self._handler = handler
         self._authorizer = authorizer
         self._clock = clock
         self._ids = ids
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="door")
+        self._fibers = fibers
+        self._room = asyncio.Semaphore(MAX_FIBERS)
         self._in_flight = 0
         self._prefix = ids.random_bytes(6).hex()
         self._numbers = itertools.count(1)
@@ -58,7 +76,7 @@ class Gateway:
 
     async def ask(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         """Return what the handler answers to a request without a body."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, scope, headers, b"")
+        return await self._handle(scope, headers, b"")
 
     def knows(self, headers: Mapping[str, str]) -> bool:
         """Say whether the token of a request, if it has one, is valid now."""
@@ -74,6 +92,8 @@ class Gateway:
     def close(self) -> None:
         """Return when the threads have ended, after what they are at."""
         self._pool.shutdown()
+        if self._fibers is not None:
+            self._fibers.close()
 
     async def _serve(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         headers = joined_headers(scope["headers"])
@@ -85,8 +105,13 @@ class Gateway:
             return
         if body is None:
             return
-        loop = asyncio.get_running_loop()
-        await send_answer(send, await loop.run_in_executor(self._pool, self._answer, scope, headers, body))
+        await send_answer(send, await self._handle(scope, headers, body))
+
+    async def _handle(self, scope: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+        if self._fibers is not None and _FOR_FIBERS.fullmatch(f"{scope['method']} {scope['path']}"):
+            async with self._room:
+                return await self._fibers.run(self._answer, scope, headers, body)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, scope, headers, body)
 
     def _answer(self, scope: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         event = gateway_event(

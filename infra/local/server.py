@@ -23,12 +23,13 @@ import uvicorn
 from infra.cli.exits import exit_code_of
 from infra.local.authorizer import Authorizer
 from infra.local.counts import Counts
+from infra.local.fibers import Fibers
 from infra.local.front import Front
 from infra.local.gateway import Gateway
 from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
 from infra.usage import Usage
-from ingest.handler import handler, shut, warm
+from ingest.handler import Host, handler, shut, warm
 from shared.domain.errors import OnsaleError
 from shared.settings import Settings, read_settings
 from shared.system import SystemClock, SystemIds
@@ -93,10 +94,12 @@ def _gateway(settings: Settings, threads: int, counts: Counts) -> Gateway:
     clock, ids = SystemClock(), SystemIds()
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
+    # A store on the network stops its caller's thread; it is not for fibers.
+    fibers = Fibers(threads) if settings.store == "sqlite" else None
     # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
     with contextlib.redirect_stdout(sys.stderr):
-        warm(counts.watch, counts.others)
-    return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads)
+        warm(Host(counts.watch, counts.others, fibers))
+    return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads, fibers=fibers)
 
 
 def _serve(front: Front, counts: Counts, listener: socket.socket) -> None:

@@ -26,7 +26,7 @@ from shared.ports.inventory import HoldBatch, HoldOutcome, InventoryStore
 from shared.ports.orders import Accepted, HintPage, OrderPage, OrderStore, Saved
 from shared.ports.payment import Intent, IntentPage, IntentStatus, NoticeReader, PaymentGateway, PaymentNotice
 from shared.ports.stats import StatsStore
-from shared.ports.system import Clock, Ids
+from shared.ports.system import Clock, Gate, Ids, Waiting
 
 __all__ = [
     "Accepted",
@@ -38,6 +38,7 @@ __all__ = [
     "CheckReport",
     "Clock",
     "ControlStore",
+    "Gate",
     "GrantTurn",
     "HintPage",
     "HoldBatch",
@@ -61,6 +62,7 @@ __all__ = [
     "Store",
     "StreamPage",
     "StreamRecord",
+    "Waiting",
     "Word",
 ]
 

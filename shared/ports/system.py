@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -30,4 +35,32 @@ class Ids(Protocol):
 
     def fraction(self) -> float:
         """Return a uniform number in [0, 1) for jitter."""
+        ...
+
+
+class Gate(Protocol):
+    """Closed at first, then opened for good."""
+
+    def wait(self) -> None:
+        """Return when it is open; for the one caller who asked for the gate."""
+        ...
+
+    def open(self) -> None:
+        """Let the waiting one go on; once, from any thread."""
+        ...
+
+
+class Waiting(Protocol):
+    """How the present caller waits: a thread stands still; callers who share one let each other go on meanwhile."""
+
+    def gate(self) -> Gate:
+        """Return a closed gate for the present caller."""
+        ...
+
+    def aside(self, job: Callable[[], T]) -> T:
+        """Carry out what may take long, and return its answer or raise its error."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
         ...

@@ -14,21 +14,25 @@ from shared.stores.sqlite.connections import check_file, connect, create_schema,
 from shared.stores.sqlite.errors import translate
 from shared.stores.sqlite.group_commit import GroupCommit
 from shared.stores.sqlite.turnstile import Turnstile
+from shared.system import ThreadWaiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from shared.ports import Clock
+    from shared.ports import Clock, Waiting
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 
 class Database:
     """Gives every read a connection of its own, and every write its place in the next group."""
 
-    def __init__(self, path: Path | None, clock: Clock) -> None:
+    def __init__(self, path: Path | None, clock: Clock, waiting: Waiting | None = None) -> None:
         """Open the file at `path`, made if absent; None is a store in memory, for one process.
+
+        Writers wait for each other by `waiting`, as threads do when it is left out.
 
         Unavailable or Broken says why that cannot be, and what to do.
         """
@@ -48,7 +52,7 @@ class Database:
                 create_schema(self._writer, created)
             else:
                 self._share(path)
-        self._group = GroupCommit(self._writer, self.place, self._begin)
+        self._group = GroupCommit(self._writer, self.place, self._begin, waiting or ThreadWaiting())
 
     def _share(self, path: Path) -> None:
         """Stand in line with the other processes over the file, after a look whether it is a store of ours."""
@@ -66,10 +70,12 @@ class Database:
     def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Carry out `job` in a transaction; its answer is given when it is durable."""
         self._refuse_when_closed()
-        answer = self._group.run(job)
-        if self._checkpoints is not None:
-            self._checkpoints.note(self._group.jobs_done)
-        return answer
+        return self._noted(self._group.run(job))
+
+    def write_together(self, job: Callable[[sqlite3.Connection, Sequence[A]], Sequence[T]], argument: A) -> T:
+        """Carry out `job` for this argument and for those of others who bring it at the same time."""
+        self._refuse_when_closed()
+        return self._noted(self._group.run_together(job, argument))
 
     def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Carry out `job`, which only reads; each of its statements sees one moment."""
@@ -97,6 +103,11 @@ class Database:
             self._writer.close()
         if self._turnstile is not None:
             self._turnstile.close()
+
+    def _noted(self, answer: T) -> T:
+        if self._checkpoints is not None:
+            self._checkpoints.note(self._group.jobs_done)
+        return answer
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         # Looked at again in turn: a writer may have waited while the store was closed.

@@ -1,7 +1,7 @@
-"""Durable writes, grouped: threads that write at the same time share one transaction and one sync of the disk.
+"""Durable writes, grouped: callers that write at the same time share one transaction and one sync of the disk.
 
-There is no writer thread. The first thread that comes leads: it carries out what has gathered, its own job among it,
-commits, wakes the others and hands the lead to whoever came meanwhile. A thread alone pays for no hand-over.
+There is no writer thread. The first that comes leads: it carries out what has gathered, its own job among it,
+commits, wakes the others and hands the lead to whoever came meanwhile. One alone pays for no hand-over.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from shared.domain.errors import AnswerLost, Unavailable
 from shared.stores.sqlite.errors import translate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
-    Job = Callable[[sqlite3.Connection], Any]
+    from shared.ports import Gate, Waiting
 
+    # Carries out the jobs of all who asked for the same thing with an argument each; an answer for each.
+    Together = Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]]
+
+A = TypeVar("A")
 T = TypeVar("T")
 
 # Jobs in one transaction. More would save little of the sync and lengthen what other processes wait for.
@@ -27,29 +31,40 @@ MAX_GROUP = 128
 
 
 class _Ticket:
-    """One waiting job; `gate` opens when it is done or when its thread is to lead."""
+    """One waiting job; `gate` opens when it is done or when its caller is to lead."""
 
-    __slots__ = ("done", "error", "gate", "job", "value")
+    __slots__ = ("argument", "done", "error", "gate", "job", "leads", "value")
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Together, argument: object, gate: Gate) -> None:
         self.job = job
+        self.argument = argument
+        self.gate = gate
+        self.leads = False
         self.done = False
         self.value: Any = None
         self.error: BaseException | None = None
-        self.gate = threading.Lock()
-        self.gate.acquire()
 
 
 class GroupCommit:
     """The one writer of this process over `connection` (autocommit mode, shared between threads)."""
 
-    def __init__(self, connection: sqlite3.Connection, place: str, begin: Callable[[sqlite3.Connection], None]) -> None:
-        """Write through `connection`; `place` names the file in errors, `begin` waits for this process's turn."""
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        place: str,
+        begin: Callable[[sqlite3.Connection], None],
+        waiting: Waiting,
+    ) -> None:
+        """Write through `connection`; `place` names the file in errors, `begin` waits for this process's turn.
+
+        Callers wait for their group by `waiting`.
+        """
         self._connection = connection
         self._begin = begin
         self._place = place
+        self._waiting = waiting
         self._mutex = threading.Lock()
-        self._waiting: deque[_Ticket] = deque()
+        self._queue: deque[_Ticket] = deque()
         self._led = False
         # Held while the connection is in use: a store in memory reads through the same one.
         self.turn = threading.Lock()
@@ -60,22 +75,32 @@ class GroupCommit:
 
         An error raised by `job` undoes this job alone.
         """
-        ticket = _Ticket(job)
+        return cast("T", self._run(lambda connection, _: [job(connection)], None))
+
+    def run_together(self, job: Callable[[sqlite3.Connection, Sequence[A]], Sequence[T]], argument: A) -> T:
+        """Carry out `job` once for all who bring it with an argument to the same transaction; return this one's answer.
+
+        When it fails it is undone, and tried for each argument by itself.
+        """
+        return cast("T", self._run(job, argument))
+
+    def _run(self, job: Together, argument: object) -> object:
+        ticket = _Ticket(job, argument, self._waiting.gate())
         with self._mutex:
-            self._waiting.append(ticket)
-            leads = not self._led
-            self._led = True
+            self._queue.append(ticket)
+            if not self._led:
+                self._led = ticket.leads = True
         try:
-            if not leads:
-                ticket.gate.acquire()
+            if not ticket.leads:
+                ticket.gate.wait()
             if not ticket.done:
-                self._lead(ticket)
+                self._waiting.aside(lambda: self._lead(ticket))
         except BaseException:
-            self._abandon(ticket, leads=leads)
+            self._abandon(ticket)
             raise
         if ticket.error is not None:
             raise ticket.error
-        return cast("T", ticket.value)
+        return ticket.value
 
     def _lead(self, own: _Ticket) -> None:
         group: list[_Ticket] = []
@@ -86,21 +111,22 @@ class GroupCommit:
             for ticket in group:
                 ticket.done = True
                 if ticket is not own:
-                    ticket.gate.release()
+                    ticket.gate.open()
             with self._mutex:
                 self._hand_over()
 
     def _hand_over(self) -> None:
-        self._led = bool(self._waiting)
+        self._led = bool(self._queue)
         if self._led:
-            self._waiting[0].gate.release()
+            self._queue[0].leads = True
+            self._queue[0].gate.open()
 
-    def _abandon(self, ticket: _Ticket, *, leads: bool) -> None:
-        """Take the job of an interrupted thread out of the queue, so that nobody waits for its lead."""
+    def _abandon(self, ticket: _Ticket) -> None:
+        """Take the job of an interrupted caller out of the queue, so that nobody waits for its lead."""
         with self._mutex:
-            if ticket in self._waiting:
-                self._waiting.remove(ticket)
-                if leads or not ticket.gate.locked():
+            if ticket in self._queue:
+                self._queue.remove(ticket)
+                if ticket.leads:
                     self._hand_over()
 
     def _carry_out(self, group: list[_Ticket]) -> None:
@@ -115,37 +141,55 @@ class GroupCommit:
             raise
 
     def _transaction(self, group: list[_Ticket]) -> None:
-        execute = self._connection.execute
         try:
             self._begin(self._connection)
         finally:
             # Not before: another process's commit may take long, and who came meanwhile comes along.
             self._gather(group)
-        if len(group) == 1:
-            # Alone, a job needs no savepoint of its own.
-            self._attempt(group[0], undo="ROLLBACK")
+        batches = _batches(group)
+        if len(batches) == 1:
+            self._attempt_alone(group)
         else:
-            for ticket in group:
-                execute("SAVEPOINT job")
-                self._attempt(ticket, undo="ROLLBACK TO job")
-                execute("RELEASE job")
+            for batch in batches:
+                self._attempt_apart(batch)
         if self._connection.in_transaction:
             self._commit()
 
     def _gather(self, group: list[_Ticket]) -> None:
         with self._mutex:
-            for _ in range(min(MAX_GROUP, len(self._waiting))):
-                group.append(self._waiting.popleft())  # noqa: PERF401 - none is lost when this is interrupted
+            for _ in range(min(MAX_GROUP, len(self._queue))):
+                group.append(self._queue.popleft())  # noqa: PERF401 - none is lost when this is interrupted
 
-    def _attempt(self, ticket: _Ticket, *, undo: str) -> None:
+    def _attempt_alone(self, batch: Sequence[_Ticket]) -> None:
+        """Carry out what is all of a transaction; that needs no savepoint, and each statement less is a turn less."""
+        if not self._attempt(batch, undo="ROLLBACK") and len(batch) > 1:
+            self._begin(self._connection)
+            for ticket in batch:
+                self._attempt_apart([ticket])
+
+    def _attempt_apart(self, batch: Sequence[_Ticket]) -> None:
+        execute = self._connection.execute
+        execute("SAVEPOINT job")
+        done = self._attempt(batch, undo="ROLLBACK TO job")
+        execute("RELEASE job")
+        if not done and len(batch) > 1:
+            for ticket in batch:
+                self._attempt_apart([ticket])
+
+    def _attempt(self, batch: Sequence[_Ticket], *, undo: str) -> bool:
         try:
-            ticket.value = ticket.job(self._connection)
+            answers = batch[0].job(self._connection, [ticket.argument for ticket in batch])
         except Exception as error:
             if not self._connection.in_transaction:
                 # SQLite gave up the whole transaction: the neighbours' work is undone as well.
                 raise
             self._connection.execute(undo)
-            ticket.error = translate(error, self._place) if isinstance(error, sqlite3.Error) else error
+            for ticket in batch:
+                ticket.error = translate(error, self._place) if isinstance(error, sqlite3.Error) else error
+            return False
+        for ticket, answer in zip(batch, answers, strict=True):
+            ticket.value, ticket.error = answer, None
+        return True
 
     def _commit(self) -> None:
         try:
@@ -163,3 +207,11 @@ class GroupCommit:
                 ticket.error = translate(failure, self._place)
             else:
                 ticket.error = type(failure)(str(failure))
+
+
+def _batches(group: Iterable[_Ticket]) -> Sequence[list[_Ticket]]:
+    """Put together those who ask for the same; who came at the same time came in no order."""
+    batches: dict[Together, list[_Ticket]] = {}
+    for ticket in group:
+        batches.setdefault(ticket.job, []).append(ticket)
+    return list(batches.values())

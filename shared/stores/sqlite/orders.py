@@ -12,12 +12,14 @@ from shared.ports import Accepted, HintPage, OrderPage, Saved
 from shared.stores.items import is_tombstone, read_demand, read_homes, read_order, stored_form
 from shared.stores.sqlite.codec import decode
 from shared.stores.sqlite.part import Part
-from shared.stores.sqlite.rows import checked_item, close, find, insert, replace, standing
+from shared.stores.sqlite.rows import checked_item, close, find, insert, new_row, replace, standing
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from shared.domain.order import Order
+    from shared.stores.sqlite.rows import NewRow
 
 # The sort keys of a lane lie between `lane#` and the first text after all that begin so.
 _DUE = "SELECT sk, work, item FROM orders WHERE pk = ? AND work > ? AND work < ? ORDER BY work LIMIT ?"
@@ -29,18 +31,8 @@ class SqliteOrders(Part):
     """The durable buffer over one database."""
 
     def accept(self, order: Order) -> Accepted:
-        item = checked_item(order)
-        at_ms = self._clock.now_ms()
-
-        def put(connection: sqlite3.Connection) -> Accepted:
-            if insert(connection, item, at_ms):
-                return Accepted(order, created=True)
-            row = find(connection, order.key)
-            if row is None:
-                raise Broken
-            return Accepted(row.order, created=_own(row.order, order.op))
-
-        return self._database.write(put)
+        row = new_row(checked_item(order), self._clock.now_ms())
+        return self._database.write_together(_accept, (order, row))
 
     def get_order(self, key: OrderKey) -> Order | None:
         row = self._database.read(lambda connection: find(connection, key))
@@ -87,6 +79,22 @@ class SqliteOrders(Part):
     def depth(self, event_id: str, shard: int, lane: Lane, *, most: int) -> int:
         query = (partition_key(event_id, shard), f"{lane}#", f"{lane}$", most)
         return int(self._database.read(lambda connection: connection.execute(_DEPTH, query).fetchone()[0]))
+
+
+def _accept(connection: sqlite3.Connection, arrived: Sequence[tuple[Order, NewRow]]) -> list[Accepted]:
+    """Store all that have arrived; where something stands already, answer with that."""
+    created = insert(connection, [row for _, row in arrived])
+    return [
+        Accepted(order, created=True) if is_new else _earlier(connection, order)
+        for (order, _), is_new in zip(arrived, created, strict=True)
+    ]
+
+
+def _earlier(connection: sqlite3.Connection, order: Order) -> Accepted:
+    row = find(connection, order.key)
+    if row is None:
+        raise Broken
+    return Accepted(row.order, created=_own(row.order, order.op))
 
 
 def _own(stored: Order, op: str) -> bool:

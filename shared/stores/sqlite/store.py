@@ -12,7 +12,7 @@ from shared.stores.sqlite.orders import SqliteOrders
 from shared.stores.sqlite.stream import SqliteChanges
 
 if TYPE_CHECKING:
-    from shared.ports import Clock
+    from shared.ports import Clock, Waiting
 
 FILE_NAME = "onsale.db"
 
@@ -27,13 +27,15 @@ class SqliteStore(SqliteOrders, SqliteInventory, SqliteControl, SqliteChanges):
         *,
         table: str = "onsale-local-orders",
         region: str = "us-east-1",
+        waiting: Waiting | None = None,
     ) -> None:
         """Open `onsale.db` in `folder`, both made if absent; None keeps everything in memory, for one process.
 
-        `table` and `region` are what the change log's records name. Raises Unavailable or Broken with what to do.
+        `table` and `region` are what the change log's records name; callers wait for each other by `waiting`, as
+        threads do when it is left out. Raises Unavailable or Broken with what to do.
         """
         path = None if folder is None else Path(folder) / FILE_NAME
-        super().__init__(Database(path, clock), clock, table=table, region=region)
+        super().__init__(Database(path, clock, waiting), clock, table=table, region=region)
 
     def close(self) -> None:
         self._database.close()

@@ -11,7 +11,7 @@ from ingest.door import Door
 
 def test_an_address_is_served_alike_by_either_resolver(door: Door) -> None:
     """Every route of the whole API that begins like a buyer's is among those loaded for buyers, and no other is."""
-    alls, buyers = door.resolver(), door.resolver("/v1/orders")
+    alls, buyers = door.make_resolver(), door.make_resolver("/v1/orders")
 
     def named(app: object) -> set[tuple[str, str]]:
         routes = app._static_routes + app._dynamic_routes  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ def test_the_committed_document_is_the_routes() -> None:
 
 def test_every_operation_is_described(door: Door) -> None:
     """Each says what it does, who may call it, what it answers and that it may be busy."""
-    document = openapi_document(door.resolver())
+    document = openapi_document(door.make_resolver())
     public = {"read_event", "follow_event", "health", "note_payment"}
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
 
@@ -33,7 +33,7 @@ def test_every_operation_is_described(door: Door) -> None:
 
 def test_every_reference_leads_somewhere(door: Door) -> None:
     """No schema is named that does not stand in the document, and none stands there unused."""
-    document = openapi_document(door.resolver())
+    document = openapi_document(door.make_resolver())
     named = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
 
     assert named == set(document["components"]["schemas"])

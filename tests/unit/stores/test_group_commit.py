@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from shared.domain.errors import AnswerLost, Broken, Contended
 from shared.stores.sqlite.group_commit import GroupCommit
+from shared.system import ThreadWaiting
 
 
 def begin(connection: sqlite3.Connection) -> None:
@@ -28,7 +30,7 @@ class Table:
         self.connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)")
         self.reader = self.connect(path)
         self.statements: list[str] = []
-        self.group = GroupCommit(self.connection, "the file", begin)
+        self.group = GroupCommit(self.connection, "the file", begin, ThreadWaiting())
 
     def connect(self, path: Path) -> sqlite3.Connection:
         return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
@@ -66,7 +68,9 @@ def failing(n: int) -> Callable[[sqlite3.Connection], int]:
     return job
 
 
-def run_as_one_group(table: Table, jobs: list[Callable[[sqlite3.Connection], int]]) -> list[Future[int]]:
+def run_as_one_group(
+    table: Table, jobs: list[Callable[[sqlite3.Connection], int]], *others: Callable[[], int]
+) -> list[Future[int]]:
     """Let a first job hold the lead until all others wait, so that they are carried out together."""
     table.connection.set_trace_callback(table.statements.append)
 
@@ -74,16 +78,17 @@ def run_as_one_group(table: Table, jobs: list[Callable[[sqlite3.Connection], int
 
     def wait_for_all(_connection: sqlite3.Connection) -> int:
         leads.set()
-        while len(table.group._waiting) < len(jobs):
+        while len(table.group._queue) < len(jobs) + len(others):
             threading.Event().wait(0.001)
         return 0
 
-    with ThreadPoolExecutor(len(jobs) + 1) as pool:
+    with ThreadPoolExecutor(len(jobs) + len(others) + 1) as pool:
         first = pool.submit(table.group.run, wait_for_all)
         assert leads.wait(5)
-        others = [pool.submit(table.group.run, job) for job in jobs]
+        answers = [pool.submit(table.group.run, job) for job in jobs]
+        answers += [pool.submit(other) for other in others]
         first.result()
-    return others
+    return answers
 
 
 def test_jobs_that_come_together_share_a_transaction(table: Table) -> None:
@@ -156,7 +161,7 @@ class NoCommit:
 
 def test_a_failed_commit_is_an_answer_lost(table: Table) -> None:
     """Whether it is durable is not known, so the caller is to repeat the same operation."""
-    group = GroupCommit(NoCommit(table.connection), "the file", begin)  # type: ignore[arg-type]
+    group = GroupCommit(NoCommit(table.connection), "the file", begin, ThreadWaiting())  # type: ignore[arg-type]
 
     with pytest.raises(AnswerLost):
         group.run(lambda _connection: 1)
@@ -191,13 +196,13 @@ def test_who_comes_while_the_turn_is_awaited_comes_along(table: Table) -> None:
     asked = threading.Event()
 
     def begin_late(connection: sqlite3.Connection) -> None:
-        begun.append(len(group._waiting))
+        begun.append(len(group._queue))
         asked.set()
-        while len(group._waiting) < 4:
+        while len(group._queue) < 4:
             threading.Event().wait(0.001)
         begin(connection)
 
-    group = GroupCommit(table.connection, "the file", begin_late)
+    group = GroupCommit(table.connection, "the file", begin_late, ThreadWaiting())
     with ThreadPoolExecutor(4) as threads:
         first = threads.submit(group.run, insert(0))
         assert asked.wait(5)
@@ -217,8 +222,53 @@ def test_a_turn_that_does_not_come_is_everybodys_error(table: Table) -> None:
             raise failures.pop()
         begin(connection)
 
-    group = GroupCommit(table.connection, "the file", begin_once_refused)
+    group = GroupCommit(table.connection, "the file", begin_once_refused, ThreadWaiting())
     with pytest.raises(Contended):
         group.run(insert(1))
 
     assert group.run(insert(1)) == 1
+
+
+def insert_all(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[int]:
+    """Insert numbers that came together, by one statement, and answer each with how many they were."""
+    connection.execute(f"INSERT INTO t VALUES {', '.join('(?)' for _ in numbers)}", numbers)  # noqa: S608 - of a test
+    return [len(numbers)] * len(numbers)
+
+
+def together(table: Table, numbers: Sequence[int], *jobs: Callable[[sqlite3.Connection], int]) -> list[Future[int]]:
+    """Let a first job hold the lead until all others wait: first `numbers`, each for `insert_all`, then `jobs`."""
+    brought = [functools.partial(table.group.run_together, insert_all, number) for number in numbers]
+    return run_as_one_group(table, list(jobs), *brought)
+
+
+def test_who_bring_the_same_are_served_by_one_call(table: Table) -> None:
+    """One statement and one commit for all of them."""
+    answers = together(table, range(5))
+
+    assert [answer.result() for answer in answers] == [5] * 5
+    assert table.rows() == [0, 1, 2, 3, 4]
+    assert sum(statement.startswith("INSERT") for statement in table.statements) == 1
+
+
+def test_other_jobs_come_along_with_them(table: Table) -> None:
+    """In the same transaction, each with its own answer or error."""
+    answers = together(table, range(3), insert(7), failing(8))
+
+    assert sorted(answer.result() for answer in answers if answer.exception() is None) == [3, 3, 3, 7]
+    assert table.rows() == [0, 1, 2, 7]
+    assert table.statements.count("COMMIT") == 2
+
+
+@pytest.mark.parametrize("jobs", [[], [insert(7)]])
+def test_one_that_cannot_be_served_with_others_hurts_none(
+    table: Table, jobs: list[Callable[[sqlite3.Connection], int]]
+) -> None:
+    """All are undone and tried again one by one; only the one that fails by itself is told so."""
+    table.group.run(insert(2))
+
+    answers = together(table, range(5), *jobs)
+
+    errors = [answer.exception() for answer in answers]
+    assert sum(isinstance(error, Broken) for error in errors) == 1
+    assert errors.count(None) == 4 + len(jobs)
+    assert table.rows() == [0, 1, 2, 3, 4, *[7] * len(jobs)]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from infra.local import gateway as gateway_module
+from infra.local.fibers import Fibers
 from infra.local.gateway import Gateway
 from infra.local.gateway_event import gateway_event, joined_headers
 from ingest.errors import NotAuthenticated
@@ -254,3 +255,74 @@ def test_an_empty_request_is_an_event_too() -> None:
 
     assert not {"body", "cookies", "queryStringParameters"} & event.keys()
     assert event["requestContext"]["http"]["sourceIp"] == ""
+
+
+class _Threads:
+    """A handler that tells on which thread it ran, and fails on demand."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's
+        self.seen.append(threading.get_ident())
+        return {"statusCode": 200, "headers": {}, "body": event["rawPath"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "by_fiber"),
+    [
+        ("POST", "/v1/events/gig/orders", True),
+        ("GET", "/v1/events/gig/orders/1-ab", True),
+        ("DELETE", "/v1/events/gig/orders/1-ab", False),
+        ("POST", "/v1/events/gig/orders/1-ab/refund", False),
+        ("GET", "/v1/orders", False),
+        ("GET", "/v1/events/gig/queue", False),
+    ],
+)
+def test_what_buyers_come_for_is_answered_by_fibers(method: str, path: str, by_fiber: bool) -> None:
+    """On the loop's own thread, which nothing else may hold up: all other routes have threads."""
+    handler, fibers = _Threads(), Fibers(1)
+    gateway = Gateway(
+        handler,
+        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
+        clock=FakeClock(),
+        ids=SeededIds(),
+        threads=1,
+        fibers=fibers,
+    )
+
+    assert asyncio.run(_ask(gateway, _scope(path, method)))[::2] == (200, path.encode())
+    assert (handler.seen == [threading.get_ident()]) is by_fiber
+    gateway.close()
+
+
+def test_more_requests_than_fibers_wait_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many are begun at a time, all are answered."""
+    monkeypatch.setattr(gateway_module, "MAX_FIBERS", 3)
+    fibers = Fibers(1)
+    running, most = 0, 0
+
+    def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        fibers.sleep(0)
+        running -= 1
+        return {"statusCode": 200, "headers": {}, "body": ""}
+
+    gateway = Gateway(
+        handler,
+        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
+        clock=FakeClock(),
+        ids=SeededIds(),
+        threads=1,
+        fibers=fibers,
+    )
+
+    async def ask_all() -> list[int]:
+        asked = (_ask(gateway, _scope("/v1/events/gig/orders", "POST")) for _ in range(20))
+        return [status for status, _, _ in await asyncio.gather(*asked)]
+
+    assert asyncio.run(ask_all()) == [200] * 20
+    assert most == 3
+    gateway.close()
