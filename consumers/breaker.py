@@ -16,7 +16,8 @@ from consumers.pace import jittered
 from shared.domain.errors import Contended, Throttled, Unavailable
 from shared.domain.money import Money
 from shared.domain.order_id import OrderKey
-from shared.ports import Clock, Ids, Intent, IntentPage, PaymentGateway
+from shared.ports.payment import Intent, IntentPage, PaymentGateway
+from shared.ports.system import Clock, Ids
 
 T = TypeVar("T")
 

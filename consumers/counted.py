@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.domain.order import Status
 from shared.metering.meter import Meter
 from shared.metrics import OLDEST_WAITING, STEPS, WAITING, WORKER_NOTES
-from shared.ports import ControlStore
+from shared.ports.control import ControlStore
 
 # What moved an order; everything else is a note.
 _STEPS = frozenset({*Status, "rejoined", "declined", "refund_owed", "parked", "failed"})

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shared.domain.rendezvous import owner
-from shared.ports import Clock, ControlStore, Member
+from shared.ports.control import ControlStore, Member
+from shared.ports.system import Clock
 
 HEARTBEAT_S = 1.0
 # A member whose beat stood still for this many heartbeat periods is gone.

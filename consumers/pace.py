@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shared.ports import Ids
+from shared.ports.system import Ids
 
 # A shard or task that is throttled is left to the door for about this long.
 REST_S = 1.0

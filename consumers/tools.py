@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shared.ports import Clock, Ids, PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
+from shared.ports.system import Clock, Ids
 
 # (event id, what was done, how often): counters for whoever watches.
 Observer = Callable[[str, str, int], None]

@@ -20,7 +20,8 @@ from ingest.leases import Leases, Wish
 from ingest.recent import SECOND_S, Recent
 from shared.domain.errors import Unavailable
 from shared.domain.sale import Sale
-from shared.ports import Clock, ControlStore, Ids
+from shared.ports.control import ControlStore
+from shared.ports.system import Clock, Ids
 
 # Nobody is sent away for longer, however many were refused before.
 MAX_WAIT_S = 30.0

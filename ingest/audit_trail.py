@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ingest.parts import Parts
 from shared.domain.order import Order
 from shared.domain.sale import Sale
-from shared.ports import AuditEntry
+from shared.ports.control import AuditEntry
 
 
 @dataclass(frozen=True, slots=True)

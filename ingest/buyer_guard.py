@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ingest.errors import TooFast
 from ingest.marked_buyers import MarkedBuyers
-from shared.ports import Clock, Ids
+from shared.ports.system import Clock, Ids
 
 # Buyers remembered; whoever has been quiet for longest is forgotten first, and begins anew.
 MAX_BUYERS = 20_000

@@ -7,7 +7,7 @@ from ingest.read_order import find_order
 from shared.domain.errors import Conflicting, Contended, NotFound
 from shared.domain.order import Duty, Order, Status
 from shared.domain.transitions import ask_to_cancel, cancel_queued, supersede
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 # Each further try means that a worker changed the order between our read and our write.
 MAX_TRIES = 5

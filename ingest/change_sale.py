@@ -8,7 +8,7 @@ from ingest.audit_trail import Actor, write_audit
 from ingest.parts import Parts
 from shared.domain.errors import Conflicting, NotFound
 from shared.domain.sale import Sale, SaleStatus, is_name
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 # Each further try means that somebody else changed the sale between our read and our write.
 MAX_TRIES = 3

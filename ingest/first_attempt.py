@@ -13,7 +13,7 @@ from shared.domain.errors import Moved
 from shared.domain.order import Order, Status
 from shared.domain.order_id import ID_BYTES, OrderKey, home_of, older_homes, order_digest
 from shared.domain.sale import Sale
-from shared.ports import Ids
+from shared.ports.system import Ids
 
 # Part of what an order id is a hash of: a key used on another route names something else.
 ROUTE = "POST /v1/events/{event_id}/orders"

@@ -23,7 +23,7 @@ from shared.metering.snapshot import Snapshot
 from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
-from shared.ports import Waiting
+from shared.ports.system import Waiting
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds, process_age_s, sleep_s

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from shared.domain.errors import NotFound, Unavailable
-from shared.ports import Clock, ControlStore
+from shared.ports.control import ControlStore
+from shared.ports.system import Clock
 
 TTL_S = 1.0
 # No sale has this id, for ids begin with a letter or digit: one read of one key that holds nothing.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from shared.domain.errors import Unavailable
 from shared.metering.snapshot import Snapshot, snapshot_of
 from shared.metering.watch import Watch
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 
 
 def _no_statistics() -> StatsStore:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ingest.recent import SECOND_S
-from shared.ports import GrantTurn
+from shared.ports.control import GrantTurn
 
 LEASE_S = 10.0
 # Clocks that run apart by less than a fortieth are allowed for.

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ingest.responses import Answer, event_answer
 from shared.domain.times import format_time_ms
-from shared.ports import SaleView, Word
+from shared.ports.control import SaleView, Word
 
 
 class LiveAnswer(Answer):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from shared.domain.errors import OnsaleError
 from shared.domain.stats.mark import Mark
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 TTL_S = 5.0
 

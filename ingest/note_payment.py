@@ -10,7 +10,7 @@ from shared.domain.order import Order, PaymentState, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.orphan import make_orphan
 from shared.domain.transitions import look_now
-from shared.ports import PaymentNotice
+from shared.ports.payment import PaymentNotice
 
 # Each further round means that somebody else wrote the order between our read and our write; twenty webhooks at once
 # are one burst of a payment service.

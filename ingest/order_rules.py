@@ -8,7 +8,7 @@ from shared.domain.errors import Conflicting, Invalid
 from shared.domain.money import Money
 from shared.domain.order import Demand, Line
 from shared.domain.sale import Sale
-from shared.ports import Notice, SaleView
+from shared.ports.control import Notice, SaleView
 
 
 @dataclass(frozen=True, slots=True)

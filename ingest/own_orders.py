@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ingest.parts import Parts
 from shared.domain.errors import Invalid
 from shared.domain.order import Status
-from shared.ports import BuyerOrder
+from shared.ports.buyer_orders import BuyerOrder
 
 MAX_CURSOR_CHARS = 300
 _CACHE_KEY = "progress"

@@ -9,7 +9,7 @@ from ingest.responses import Answer, MoneyAnswer, money_answer
 from shared.domain.money import Money
 from shared.domain.order import Status
 from shared.domain.times import format_time_ms
-from shared.ports import BuyerOrder
+from shared.ports.buyer_orders import BuyerOrder
 
 
 class OwnOrderAnswer(Answer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shared.domain.order import Order, Status
-from shared.ports import Notice
+from shared.ports.control import Notice
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from ingest.order_rules import Basket, OrderWish, fill_basket, refuse_if_sold_ou
 from ingest.parts import Parts
 from shared.domain.errors import Moved, Refused
 from shared.domain.order import Order, Payment
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ingest.place_line import LinePlace
 from shared.domain.order import FINAL, Order, Status
 from shared.domain.sale import Sale
-from shared.ports import Ids, Notice
+from shared.ports.control import Notice
+from shared.ports.system import Ids
 
 MIN_POLL_S = 1.0
 MAX_POLL_S = 30.0

@@ -24,7 +24,7 @@ from ingest.errors import (
     UnsupportedBody,
 )
 from shared.domain.errors import Conflicting, Invalid, NotFound, OnsaleError, Refused, Unavailable
-from shared.ports import Ids
+from shared.ports.system import Ids
 
 CONTENT_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:onsale:problem:"

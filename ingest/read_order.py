@@ -7,7 +7,7 @@ from ingest.parts import Parts
 from shared.domain.errors import Moved, NotFound
 from shared.domain.order import Order, Status
 from shared.domain.order_id import MAX_MAP_VERSION, locate_order, parse_order_id
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 # An order stands under one version of the shard map at a time; each step leads to another one.
 MAX_STEPS = MAX_MAP_VERSION + 1

@@ -18,7 +18,7 @@ from shared.domain.order_id import locate_order
 from shared.domain.sale import Sale
 from shared.domain.transitions import refund_part, refund_whole
 from shared.payments.charges import refund_amount
-from shared.ports import Saved
+from shared.ports.orders import Saved
 
 # Each further round means that somebody else wrote the order between our read and our write.
 MAX_ROUNDS = 5

@@ -12,7 +12,7 @@ from shared.domain.money import Money
 from shared.domain.order import MAX_ATTEMPTS, Duty, Order, PaymentState, Status
 from shared.domain.sale import Sale, SaleStatus
 from shared.domain.times import format_time_ms
-from shared.ports import SaleView, Word
+from shared.ports.control import SaleView, Word
 
 _PAYABLE = frozenset({PaymentState.OPEN, PaymentState.DECLINED})
 

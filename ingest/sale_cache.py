@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ingest.turn import Turn
 from shared.domain.errors import NotFound, Unavailable
 from shared.domain.sale import is_name
-from shared.ports import Clock, ControlStore, SaleView, Waiting
+from shared.ports.control import ControlStore, SaleView
+from shared.ports.system import Clock, Waiting
 from shared.system import ThreadWaiting
 
 TTL_S = 1.0

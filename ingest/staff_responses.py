@@ -8,7 +8,7 @@ from ingest.responses import Answer, MoneyAnswer, money_answer
 from shared.domain.inventory import PoolState
 from shared.domain.sale import Sale, SaleStatus, WhenShort
 from shared.domain.times import format_time_ms
-from shared.ports import Notice, SaleView
+from shared.ports.control import Notice, SaleView
 
 
 class StaffPoolAnswer(Answer):

@@ -12,7 +12,7 @@ from shared.domain.errors import Conflicting, Contended, NotFound
 from shared.domain.order import Order, PaymentState, Status
 from shared.domain.sale import Sale, SaleStatus
 from shared.domain.transitions import try_again
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 # Each further round means that a worker changed the order between our read and our write.
 MAX_ROUNDS = 5

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from types import TracebackType
 
-from shared.ports import Gate, Waiting
+from shared.ports.system import Gate, Waiting
 
 
 class Turn:

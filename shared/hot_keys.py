@@ -12,7 +12,7 @@ from shared.domain.errors import Invalid
 from shared.domain.stats.hot_keys import Gathered, HotKeyReport, report_hot_keys
 from shared.domain.stats.mark import BotRule, Mark, bot_like
 from shared.domain.stats.window import MINUTE_S, SECOND_S, window_of
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 
 # A range that one look may cover, in seconds: 60 minutes' windows of every stream shard.
 MAX_RANGE_S = 3_600

@@ -19,7 +19,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type
 from shared.domain.errors import AnswerLost, Contended, OnsaleError, Throttled, Unavailable
 
 if TYPE_CHECKING:
-    from shared.ports import Clock, Ids
+    from shared.ports.system import Clock, Ids
 
 T = TypeVar("T")
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from shared.metering.watch import Watch
 from shared.payments.metered import MeteredGateway
-from shared.ports import BuyerOrdersStore, Clock, Ids, NoticeReader, PaymentGateway, StatsStore, Store, Waiting
 from shared.ports.backup import BackupStore
+from shared.ports.buyer_orders import BuyerOrdersStore
+from shared.ports.payment import NoticeReader, PaymentGateway
+from shared.ports.stats import StatsStore
+from shared.ports.store import Store
+from shared.ports.system import Clock, Ids, Waiting
 from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
 from shared.settings import Settings

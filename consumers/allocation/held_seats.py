@@ -18,7 +18,7 @@ from shared.domain.order import FINAL, Lane, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale
 from shared.domain.times import MAX_TIME_MS
-from shared.ports import HintPage
+from shared.ports.orders import HintPage
 
 # Store calls of one look at most, about; a longer search goes on with the next look.
 MAX_CALLS = 400

@@ -18,7 +18,7 @@ from shared.domain.order import WorkHint
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale
 from shared.observability import about
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from shared.stores.limits import MAX_ACTIONS, MAX_BATCH
 
 # A batch is tried again without the orders that were in its way, so often at most.

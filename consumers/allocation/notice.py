@@ -11,7 +11,7 @@ from consumers.tools import Tools
 from shared.domain.inventory import PoolState
 from shared.domain.order import Lane
 from shared.domain.sale import Sale
-from shared.ports import Notice, PoolNotice, Word
+from shared.ports.control import Notice, PoolNotice, Word
 
 # Published at most this often, and when nothing changed only this often.
 PUBLISH_S = 1.0

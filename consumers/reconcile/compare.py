@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from consumers.reconcile.report import Course, Finding
 from shared.domain.order import Duty, Order, PaymentState, Status
-from shared.ports import Intent, IntentStatus
+from shared.ports.payment import Intent, IntentStatus
 
 # What has been due for so long is not being worked on.
 STUCK_MS = 600_000

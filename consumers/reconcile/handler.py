@@ -12,7 +12,9 @@ from typing import Any, Protocol
 from consumers.office import open_office
 from consumers.reconcile.report import Report
 from consumers.reconcile.walk import Reconciler
-from shared.ports import CheckReport, Clock, Store
+from shared.ports.control import CheckReport
+from shared.ports.store import Store
+from shared.ports.system import Clock
 
 SINCE_HOURS = 72.0
 # Kept back from the time granted: one page, and the answer.

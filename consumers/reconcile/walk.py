@@ -19,7 +19,9 @@ from shared.domain.order_id import OrderKey
 from shared.domain.orphan import make_orphan
 from shared.domain.sale import Sale
 from shared.domain.transitions import look_now
-from shared.ports import Clock, Ids, Intent, IntentStatus, PaymentGateway, Store
+from shared.ports.payment import Intent, IntentStatus, PaymentGateway
+from shared.ports.store import Store
+from shared.ports.system import Clock, Ids
 
 PAGE_INTENTS = 100
 PAGE_ORDERS = 200

@@ -10,7 +10,7 @@ from consumers.settlement.waits import check_later, without
 from consumers.tools import Tools
 from shared.domain import transitions
 from shared.domain.order import Duty, Order, Payment, Status
-from shared.ports import Intent, IntentStatus
+from shared.ports.payment import Intent, IntentStatus
 
 
 def settle(tools: Tools, order: Order, due: frozenset[Duty]) -> Step:

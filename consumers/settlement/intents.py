@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shared.domain.errors import Broken
 from shared.domain.order import Order, Payment, PaymentState
-from shared.ports import Intent, IntentStatus, PaymentGateway
+from shared.ports.payment import Intent, IntentStatus, PaymentGateway
 
 
 class Mismatch(Broken):

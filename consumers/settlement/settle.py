@@ -28,7 +28,7 @@ from shared.domain.order import SEATED, Duty, Order, Payment, PaymentState, Reas
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale, SaleStatus
 from shared.observability import about
-from shared.ports import Intent, IntentStatus
+from shared.ports.payment import Intent, IntentStatus
 
 _log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b32encode
 
-from shared.ports import Ids
+from shared.ports.system import Ids
 
 CODE_BYTES = 16
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from consumers.pace import full_jitter, jittered
 from shared.domain.order import Duty, Order
-from shared.ports import Ids
+from shared.ports.system import Ids
 
 # Webhooks may never arrive: the payment service is asked this soon, and ever more rarely up to the last figure.
 FIRST_CHECK_S = 4.0

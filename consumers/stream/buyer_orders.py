@@ -15,8 +15,7 @@ from aws_lambda_powertools import Logger
 from consumers.stream.record import Change, sequence_of
 from shared.domain.errors import Broken, Unavailable
 from shared.domain.orphan import BUYER_ID as NOBODY
-from shared.ports import BuyerOrder, BuyerOrdersStore
-from shared.ports.buyer_orders import MAX_PUT
+from shared.ports.buyer_orders import MAX_PUT, BuyerOrder, BuyerOrdersStore
 from shared.stores.items import read_order
 from shared.stores.wire import from_wire
 

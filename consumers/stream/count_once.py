@@ -16,7 +16,7 @@ from shared.domain.errors import Contended, Unavailable
 from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import LENGTHS_S, MINUTE_S, WindowKey, WindowStats, window_of
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 
 # Another delivery of the same stream shard is in the way at most now and then; then the event source tries again.
 MAX_TRIES = 5

@@ -23,7 +23,7 @@ from consumers.stream.parts import open_parts
 from shared.domain.errors import Broken, Invalid
 from shared.metering.meter import Meter
 from shared.metrics import STREAM_RECORDS
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 
 Event = Mapping[str, Any]
 # Sequence numbers in one line of the log; the statistics list the newest MAX_REFUSED.

@@ -10,7 +10,7 @@ from consumers.stream.parts import Parts, open_parts
 from shared.domain.stats.mark import BotRule, Mark
 from shared.hot_keys import find_bot_like
 from shared.metrics import MARKED, STREAM_REFUSED
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 
 
 def handler(event: object, context: object) -> dict[str, int]:  # noqa: ARG001 - as Lambda calls it

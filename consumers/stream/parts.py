@@ -12,7 +12,8 @@ from consumers.stream.buyer_orders import Projection
 from shared.metering.emf import make_sender
 from shared.metering.watch import Watch
 from shared.observability import make_logger
-from shared.ports import Clock, StatsStore
+from shared.ports.stats import StatsStore
+from shared.ports.system import Clock
 from shared.settings import read_settings
 from shared.system import SystemClock
 from shared.wiring import open_buyer_orders, open_stats

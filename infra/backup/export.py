@@ -8,8 +8,8 @@ from functools import partial
 
 from infra.backup.folder import Entry, Folder
 from infra.verify.read import BUYERS_A_CALL, patiently
-from shared.ports import Store
 from shared.ports.backup import BackupStore, Item
+from shared.ports.store import Store
 from shared.stores.records import sale_item
 
 PAGE = 1000

@@ -15,8 +15,8 @@ from infra.backup.folder import Folder
 from infra.verify.read import patiently
 from shared.domain.errors import Conflicting, NotFound
 from shared.domain.inventory import PoolState, SliceState
-from shared.ports import Store
 from shared.ports.backup import BackupStore
+from shared.ports.store import Store
 from shared.stores.records import read_sale
 
 

@@ -11,7 +11,7 @@ from infra.bench.bench_sale import bench_order
 from infra.bench.child import say, usage
 from infra.local.server import DEFAULT_THREADS
 from shared.domain.order import Order
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.settings import read_settings
 from shared.system import SystemClock
 from shared.wiring import open_bare_store

@@ -24,7 +24,8 @@ from infra.local.ministack import REGION, Ministack
 from shared.domain.order import Reason, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Sale
-from shared.ports import Clock, Store
+from shared.ports.store import Store
+from shared.ports.system import Clock
 from shared.retry import Retrier
 from shared.stores.dynamo.client import Spent, connect
 from shared.stores.dynamo.store import DynamoStore

@@ -21,7 +21,8 @@ from infra.bench.made_orders import SaleShape, make_orders, make_sale
 from infra.bench.step_clock import StepClock
 from shared.domain.order import Lane, Order
 from shared.domain.sale import Sale
-from shared.ports import HintPage, Store
+from shared.ports.orders import HintPage
+from shared.ports.store import Store
 from shared.stores.sqlite import SqliteStore
 from shared.stores.wrapped import WrappedStore
 from shared.system import SystemIds

@@ -19,7 +19,7 @@ from aws_lambda_powertools import Logger
 from consumers.stream.handler import handle
 from infra.bench.hot_key_stream import STREAM_SHARDS, Books, Stream
 from shared.domain.stats.window import LENGTHS_S, MAX_BUYERS, MINUTE_S, Counts, add_counts
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 from shared.stores.sqlite.stats import SqliteStats
 from shared.system import SystemClock
 

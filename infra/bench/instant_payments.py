@@ -7,7 +7,7 @@ from dataclasses import replace
 from shared.domain.errors import NotFound
 from shared.domain.money import Money
 from shared.domain.order_id import OrderKey
-from shared.ports import Intent, IntentPage, IntentStatus
+from shared.ports.payment import Intent, IntentPage, IntentStatus
 
 
 class InstantPayments:

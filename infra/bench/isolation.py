@@ -25,7 +25,7 @@ from infra.local.sale_definition import one_pool_sale
 from infra.local.system import Plan, System
 from infra.verify.read import patiently
 from shared.domain.order import Lane
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_store
 

@@ -9,7 +9,7 @@ from shared.domain.money import Money
 from shared.domain.order import Demand, Line, Order, Payment
 from shared.domain.order_id import order_key
 from shared.domain.sale import SALT_BYTES, Pool, Sale, TicketType
-from shared.ports import Ids
+from shared.ports.system import Ids
 
 POOL, TYPE = "floor", "standing"
 PRICE_MINOR = 2_500

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from infra.bench.bench_sale import bench_sale
 from shared.domain.order import Order
-from shared.ports import Accepted, SaleView
+from shared.ports.control import SaleView
+from shared.ports.orders import Accepted
 from shared.stores.sqlite import SqliteStore
 from shared.system import SystemClock
 

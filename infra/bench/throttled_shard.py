@@ -22,7 +22,8 @@ from infra.bench.made_orders import SaleShape, make_orders, make_sale
 from infra.bench.step_clock import StepClock
 from shared.domain.errors import Throttled
 from shared.domain.order import Order
-from shared.ports import HoldBatch, HoldOutcome, Store
+from shared.ports.inventory import HoldBatch, HoldOutcome
+from shared.ports.store import Store
 from shared.stores.sqlite import SqliteStore
 from shared.stores.wrapped import WrappedStore
 from shared.system import SystemIds

@@ -12,7 +12,7 @@ from infra.cli.where import DEFAULT_DATA, AsJson, Data
 
 if TYPE_CHECKING:
     from shared.domain.stats.hot_keys import HotKeyReport, Ranking
-    from shared.ports import StatsStore
+    from shared.ports.stats import StatsStore
 
 
 def hot_keys(

@@ -15,7 +15,8 @@ from infra.cli.where import DEFAULT_DATA, AsJson, Data
 
 if TYPE_CHECKING:
     from consumers.reconcile.report import Report
-    from shared.ports import PaymentGateway, Store
+    from shared.ports.payment import PaymentGateway
+    from shared.ports.store import Store
 
 
 def reconcile(

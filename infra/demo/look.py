@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shared.domain.errors import Unavailable
 from shared.domain.order import Lane, WorkHint
 from shared.domain.sale import Sale
-from shared.ports import Store
+from shared.ports.store import Store
 
 PAGE = 500
 MANY = 1_000_000

@@ -31,7 +31,7 @@ from infra.local.sale_definition import one_pool_sale
 from infra.local.system import Plan, System
 from infra.verify.read import patiently
 from infra.verify.run import Verification, verify
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_gateway, open_stats, open_store
 

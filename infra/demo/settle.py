@@ -8,7 +8,8 @@ from collections.abc import Callable
 from consumers.reconcile.report import Report
 from consumers.reconcile.walk import Reconciler
 from shared.domain.errors import Unavailable
-from shared.ports import PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
 from shared.system import SystemClock, SystemIds
 
 PATIENCE_S = 60.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from shared.domain.errors import Unavailable
 from shared.domain.stats.window import MINUTE_S
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 
 # The pump is seconds behind at most.
 CATCH_UP_WITHIN_S = 10.0

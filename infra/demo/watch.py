@@ -12,7 +12,7 @@ from infra.demo.show import Show
 from infra.load.stampede import Stampede
 from infra.local.system import System
 from shared.domain.sale import Sale
-from shared.ports import Store
+from shared.ports.store import Store
 
 TICK_S = 0.1
 LOOK_EVERY_S = 0.5

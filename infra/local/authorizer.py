@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from infra.local.tokens import ALGORITHM
 from ingest.errors import NotAuthenticated
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 MAX_TOKEN_LENGTH = 8192
 # A verification costs about as much as a tenth of a whole request; a buyer who polls brings the same token again.

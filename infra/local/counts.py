@@ -9,7 +9,7 @@ from infra.local.metric_files import MetricFile, read_metrics
 from infra.local.metrics_page import metrics_page
 from shared.metering.snapshot import Snapshot, snapshot_of
 from shared.metering.watch import Watch
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 
 class Counts:

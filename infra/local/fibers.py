@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from shared.ports import Gate
+from shared.ports.system import Gate
 from shared.system import ThreadGate, sleep_s
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from ingest.errors import OverBudget, TooLarge
 from ingest.problems import problem_of
 from ingest.request_body import body_limit
 from shared.domain.errors import Refused
-from shared.ports import Clock, Ids
+from shared.ports.system import Clock, Ids
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from jwt.algorithms import RSAAlgorithm
 
 from infra.local.tokens import ALGORITHM, TokenMint
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 KEY_ID = "onsale-local"
 _DISCOVERY = "/.well-known/openid-configuration"

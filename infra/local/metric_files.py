@@ -14,7 +14,7 @@ from pathlib import Path
 from shared.domain.errors import Broken
 from shared.metering.snapshot import Snapshot, read_snapshot, snapshot_of, snapshot_value
 from shared.metering.watch import Watch
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 WRITE_EVERY_S = 1.0
 _SUFFIX = ".json"

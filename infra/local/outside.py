@@ -7,7 +7,9 @@ from pathlib import Path
 
 from infra.local.data_folder import DataFolder
 from shared.domain.errors import Invalid, NotFound, Unavailable
-from shared.ports import Clock, PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
+from shared.ports.system import Clock
 from shared.settings import Settings, read_settings
 from shared.stores.sqlite.store import FILE_NAME
 from shared.system import SystemClock, SystemIds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.ports import ChangeLog
+from shared.ports.changes import ChangeLog
 from shared.settings import Settings
 from shared.system import SystemClock
 

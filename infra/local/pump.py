@@ -24,7 +24,7 @@ from consumers.stream.parts import Parts, open_parts
 from infra.local.metric_files import MetricFile
 from infra.local.parts import open_change_log
 from shared.domain.errors import OnsaleError, Unavailable
-from shared.ports import ChangeLog, StreamRecord
+from shared.ports.changes import ChangeLog, StreamRecord
 from shared.settings import read_settings
 
 BATCH = 500

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from shared.domain.errors import Broken, Unavailable
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 ALGORITHM = "RS256"
 KEY_FILE = "token-key.pem"

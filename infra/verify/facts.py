@@ -13,7 +13,7 @@ from infra.load.receipts import Kind
 from shared.domain.inventory import PoolState
 from shared.domain.order import Demand, Order, Reason, Seats, Status
 from shared.domain.sale import Sale
-from shared.ports import Intent, IntentStatus
+from shared.ports.payment import Intent, IntentStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,10 @@ from shared.domain.inventory import PoolState
 from shared.domain.order import Order
 from shared.domain.order_id import OrderKey, locate_order
 from shared.domain.sale import Sale, group_of, slice_of
-from shared.ports import Clock, Intent, IntentPage, OrderPage, SaleView
+from shared.ports.control import SaleView
+from shared.ports.orders import OrderPage
+from shared.ports.payment import Intent, IntentPage
+from shared.ports.system import Clock
 
 PAGE_ORDERS = 500
 PAGE_INTENTS = 100

@@ -16,7 +16,8 @@ from infra.verify.promises import check_nothing_lost, check_one_order_a_key, che
 from infra.verify.read import Books, Progress, Reader, Reading, quiet
 from infra.verify.seats import check_seats
 from infra.verify.verdict import Truth, Verdict
-from shared.ports import CheckReport, Clock
+from shared.ports.control import CheckReport
+from shared.ports.system import Clock
 
 Check = Callable[[Facts], Verdict]
 CHECKS: tuple[Check, ...] = (

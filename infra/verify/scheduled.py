@@ -13,7 +13,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from infra.verify.run import report_of, verify
 from shared.domain.errors import Broken
 from shared.observability import make_logger
-from shared.ports import Clock, PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
+from shared.ports.system import Clock
 from shared.settings import read_settings
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_gateway, open_store

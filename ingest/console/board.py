@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ingest.console.look import Memory
     from ingest.console.shapes import Frame
     from ingest.parts import Parts
-    from shared.ports import SaleView
+    from shared.ports.control import SaleView
 
 FRAME_S = 1.0
 # A frame younger than this is shown while the next one is made.

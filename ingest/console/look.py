@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shared.domain.inventory import PoolState
 from shared.domain.stats.states import PARKED, EventStates, add_steps
 from shared.domain.times import format_time_ms
-from shared.ports import Member, SaleView
+from shared.ports.control import Member, SaleView
 
 if TYPE_CHECKING:
     from ingest.parts import Parts

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ingest.responses import Answer, MoneyAnswer
 from shared.domain.sale import SaleStatus
-from shared.ports import Word
+from shared.ports.control import Word
 
 
 class Card(Answer):

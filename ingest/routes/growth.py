@@ -18,7 +18,7 @@ from ingest.routes.documented import answers, needs
 from ingest.staff_requests import PoolChangeRequest, ReshardRequest
 from ingest.staff_responses import StaffSaleAnswer, staff_sale_answer
 from shared.domain.errors import Invalid
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 _SALE = "/v1/staff/sales/<event_id>"
 _TAGS = ["staff"]

@@ -22,7 +22,7 @@ from ingest.routes.showing import show_order
 from ingest.try_payment import try_payment
 from shared.domain.errors import Invalid, Unavailable
 from shared.metrics import PAYMENT_NOTICES
-from shared.ports import NoticeReader, PaymentNotice
+from shared.ports.payment import NoticeReader, PaymentNotice
 
 SIGNATURE = "stripe-signature"
 

@@ -19,7 +19,7 @@ from ingest.routes.documented import answers, needs
 from ingest.staff_requests import RefundPageRequest, RefundRequest, SeatsThen
 from ingest.staff_responses import StaffSaleAnswer, staff_sale_answer
 from shared.domain.errors import Invalid
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 _SALE = "/v1/staff/sales/<event_id>"
 _TAGS = ["staff"]

@@ -7,7 +7,7 @@ from ingest.place_line import estimate_place
 from ingest.poll_pace import poll_after_s
 from ingest.responses import OrderAnswer, order_answer
 from shared.domain.order import Order
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 
 def show_order(parts: Parts, order: Order, view: SaleView, *, own: bool) -> OrderAnswer:

@@ -18,7 +18,7 @@ from ingest.staff_requests import PauseRequest, SaleRequest, prices_of, sale_of
 from ingest.staff_responses import StaffSaleAnswer, StaffSalesAnswer, staff_sale_answer
 from shared.domain.errors import Invalid
 from shared.domain.sale import SALT_BYTES, Sale
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 
 _SALES = "/v1/staff/sales"
 _SALE = "/v1/staff/sales/<event_id>"

@@ -20,7 +20,7 @@ from shared.domain.throttling.report import (
 from shared.domain.throttling.request import Ending, Request, event_of
 from shared.metering.meter import Meter
 from shared.metrics import ATTEMPTS, THROTTLES
-from shared.ports import Clock
+from shared.ports.system import Clock
 
 # Kinds of attempts told apart by their key; more than a large sale's shards times its operations. Others are counted
 # together, so that totals are always exact.

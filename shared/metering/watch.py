@@ -11,7 +11,7 @@ from shared.domain.throttling.request import OK, Ending, Request, Throttle, read
 from shared.metering.ledger import Ledger
 from shared.metering.meter import Meter
 from shared.metrics import FIRST_ATTEMPT_S, GIVEN_UP, RETRYING_S
-from shared.ports import Clock
+from shared.ports.system import Clock
 from shared.retry import Attempt, Finished
 
 _GIVEN_UP = frozenset({Throttled.code, Contended.code, AnswerLost.code, Unavailable.code})

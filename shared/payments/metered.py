@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from shared.domain.money import Money
     from shared.domain.order_id import OrderKey
     from shared.metering.meter import Meter
-    from shared.ports import Clock, Intent, IntentPage, PaymentGateway
+    from shared.ports.payment import Intent, IntentPage, PaymentGateway
+    from shared.ports.system import Clock
 
 T = TypeVar("T")
 

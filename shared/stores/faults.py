@@ -9,14 +9,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from shared.domain.errors import AnswerLost, Contended, Throttled, Unavailable
-from shared.ports import HintPage, OrderPage
+from shared.ports.orders import HintPage, OrderPage
 from shared.stores.wrapped import WrappedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shared.domain.order import Lane
-    from shared.ports import Ids, Store
+    from shared.ports.store import Store
+    from shared.ports.system import Ids
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from shared.domain.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.ports import HoldBatch
+    from shared.ports.inventory import HoldBatch
 
 MAX_ITEM_BYTES = 409_600
 MAX_PARTITION_KEY_BYTES = 2048

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from shared.domain.errors import Broken
 from shared.domain.sale import Pool, Sale, SaleStatus, TicketType, WhenShort
 from shared.domain.times import sortable_ms
-from shared.ports import AuditEntry, CheckReport, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports.control import AuditEntry, CheckReport, GrantTurn, Member, Notice, PoolNotice, SaleView, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

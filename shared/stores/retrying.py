@@ -9,7 +9,7 @@ from shared.stores.wrapped import WrappedStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shared.ports import Store
+    from shared.ports.store import Store
     from shared.retry import Retrier
 
 T = TypeVar("T")

@@ -13,21 +13,10 @@ if TYPE_CHECKING:
     from shared.domain.order_id import OrderKey
     from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
-    from shared.ports import (
-        Accepted,
-        AuditEntry,
-        CheckReport,
-        GrantTurn,
-        HintPage,
-        HoldBatch,
-        HoldOutcome,
-        Member,
-        Notice,
-        OrderPage,
-        SaleView,
-        Saved,
-        Store,
-    )
+    from shared.ports.control import AuditEntry, CheckReport, GrantTurn, Member, Notice, SaleView
+    from shared.ports.inventory import HoldBatch, HoldOutcome
+    from shared.ports.orders import Accepted, HintPage, OrderPage, Saved
+    from shared.ports.store import Store
 
 T = TypeVar("T")
 

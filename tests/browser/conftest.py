@@ -9,7 +9,7 @@ import pytest
 
 from infra.local.minting import mint
 from infra.local.outside import folder_settings
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_store
 from tests.browser.chromium import chromium, find_chromium

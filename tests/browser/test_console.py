@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from shared.domain.order import Status
 from shared.domain.order_id import locate_order
 from shared.domain.transitions import park
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.browser.chromium import serious_findings
 from tests.browser.conftest import OpenPage
 from tests.e2e.house import Up

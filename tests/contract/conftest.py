@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.ports import ChangeLog, Store
+from shared.ports.changes import ChangeLog
+from shared.ports.store import Store
 from tests.contract.kinds import OpenStore, StoreKind, sqlite_file, sqlite_memory, under_faults
 from tests.contract.kinds_dynamo import dynamo_on_ministack, dynamo_on_moto
 from tests.fakes.system import FakeClock

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from shared.ports import ChangeLog, Clock, Store
+from shared.ports.changes import ChangeLog
+from shared.ports.store import Store
+from shared.ports.system import Clock
 from shared.retry import Retrier, RetryPolicy
 from shared.stores.faults import Chance, Fault, FaultyStore
 from shared.stores.retrying import RetryingStore

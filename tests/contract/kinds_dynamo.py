@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shared.ports import Clock
+from shared.ports.system import Clock
 from shared.stores.dynamo.store import DynamoStore
 from shared.stores.dynamo.stream import DynamoChangeLog
 from shared.stores.dynamo.tables import Tables, create_tables, delete_tables

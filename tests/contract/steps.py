@@ -9,7 +9,8 @@ from shared.domain import transitions
 from shared.domain.order import Lane, Order, Reason, Status, WorkHint, hint_of
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool, Sale
-from shared.ports import HoldBatch, Store
+from shared.ports.inventory import HoldBatch
+from shared.ports.store import Store
 from tests.builders import make_order, make_sale
 
 FOREVER_MS = 9_000_000_000_000

@@ -15,8 +15,7 @@ from infra.local.ministack import create_local_tables
 from shared.domain.errors import Invalid, Unavailable
 from shared.domain.money import Money
 from shared.domain.order import Status
-from shared.ports import BuyerOrder, BuyerOrdersStore
-from shared.ports.buyer_orders import MAX_PUT
+from shared.ports.buyer_orders import MAX_PUT, BuyerOrder, BuyerOrdersStore
 from shared.settings import Settings
 from shared.wiring import open_buyer_orders
 

@@ -6,7 +6,8 @@ from collections import defaultdict
 
 from shared.domain import transitions
 from shared.domain.order import Order
-from shared.ports import ChangeLog, Store, StreamRecord
+from shared.ports.changes import ChangeLog, StreamRecord
+from shared.ports.store import Store
 from shared.stores.items import order_item
 from shared.stores.wire import from_wire
 from tests.builders import make_order

@@ -8,7 +8,8 @@ import pytest
 
 from shared.domain.errors import NotFound
 from shared.domain.sale import Pool, SaleStatus, TicketType, WhenShort
-from shared.ports import AuditEntry, CheckReport, Member, Notice, PoolNotice, SaleView, Store, Word
+from shared.ports.control import AuditEntry, CheckReport, Member, Notice, PoolNotice, SaleView, Word
+from shared.ports.store import Store
 from tests.builders import make_sale
 
 FULL_SALE = make_sale(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from shared.ports import GrantTurn, Store
+from shared.ports.control import GrantTurn
+from shared.ports.store import Store
 from tests.contract.kinds import StoreKind
 
 

@@ -11,7 +11,8 @@ from shared.domain import transitions
 from shared.domain.errors import Invalid
 from shared.domain.order import Demand, Order, Status
 from shared.domain.sale import Pool
-from shared.ports import HoldOutcome, Store
+from shared.ports.inventory import HoldOutcome
+from shared.ports.store import Store
 from shared.stores.limits import MAX_BATCH
 from tests.builders import make_order, make_sale
 from tests.contract.kinds import StoreKind

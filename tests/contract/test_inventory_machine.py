@@ -16,7 +16,9 @@ from shared.domain import transitions
 from shared.domain.order import Demand, Line, Order, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch, HoldOutcome, Saved, Store
+from shared.ports.inventory import HoldBatch, HoldOutcome
+from shared.ports.orders import Saved
+from shared.ports.store import Store
 from tests.builders import make_order, make_sale
 from tests.contract.kinds import StoreKind
 from tests.contract.steps import expired, hint

@@ -13,7 +13,7 @@ from shared.domain.errors import Invalid
 from shared.domain.order import Lane, Order
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.stores.items import order_item
 from shared.stores.limits import MAX_ITEM_BYTES, MAX_SORT_KEY_BYTES, whole_item_bytes
 from tests.builders import make_order, make_sale

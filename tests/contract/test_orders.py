@@ -22,7 +22,8 @@ from shared.domain.order import (
 )
 from shared.domain.taken import Taken
 from shared.domain.trouble import Trouble, TroubleKind
-from shared.ports import Saved, Store
+from shared.ports.orders import Saved
+from shared.ports.store import Store
 from tests.builders import make_order
 from tests.contract.kinds import StoreKind
 from tests.contract.steps import stored

@@ -13,7 +13,8 @@ from shared.domain.inventory import PoolState
 from shared.domain.order import Order
 from shared.domain.pool_change import PoolChange, to_capacity, to_withheld
 from shared.domain.sale import Pool
-from shared.ports import Saved, Store
+from shared.ports.orders import Saved
+from shared.ports.store import Store
 from tests.builders import make_order, make_sale
 from tests.contract.kinds import StoreKind
 from tests.contract.steps import batch_of, expired, queue, sale_of, stored

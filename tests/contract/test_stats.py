@@ -26,7 +26,7 @@ from shared.domain.stats.window import (
     WindowKey,
     WindowStats,
 )
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 from shared.settings import Settings
 from shared.wiring import open_stats
 from tests.fakes.system import FakeClock

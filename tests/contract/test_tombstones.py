@@ -11,7 +11,10 @@ from shared.domain import transitions
 from shared.domain.errors import Invalid, Moved
 from shared.domain.order import Lane, Order, Reason, Status, hint_of
 from shared.domain.order_id import home_of, older_homes
-from shared.ports import ChangeLog, HoldOutcome, Saved, Store
+from shared.ports.changes import ChangeLog
+from shared.ports.inventory import HoldOutcome
+from shared.ports.orders import Saved
+from shared.ports.store import Store
 from shared.stores.limits import MAX_ACTIONS
 from tests.builders import make_order
 from tests.contract.steps import all_due, all_orders, batch_of, sale_of, stored

@@ -11,7 +11,7 @@ from shared.domain import handing_out, transitions
 from shared.domain.order import Duty, Lane, Reason
 from shared.domain.taken import Stage
 from shared.domain.times import MAX_TIME_MS
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.builders import make_order
 from tests.contract.kinds import StoreKind
 from tests.contract.steps import all_due, all_orders, batch_of, hint, order_on, sale_of

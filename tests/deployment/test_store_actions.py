@@ -10,7 +10,8 @@ import pytest
 
 from shared.domain.order import Lane, Seats, Status, WorkHint
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch, Member
+from shared.ports.control import Member
+from shared.ports.inventory import HoldBatch
 from shared.stores.dynamo.store import DynamoStore
 from shared.stores.dynamo.tables import Tables, create_tables, delete_tables
 from tests.builders import make_order, make_sale

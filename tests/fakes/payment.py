@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from shared.domain.errors import AnswerLost, NotFound, Unavailable
 from shared.domain.money import Money
 from shared.domain.order_id import OrderKey
-from shared.ports import Clock, Intent, IntentPage, IntentStatus
+from shared.ports.payment import Intent, IntentPage, IntentStatus
+from shared.ports.system import Clock
 
 CARD = "pm_card_visa"
 DECLINED_CARD = "pm_card_declined"

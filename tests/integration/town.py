@@ -14,7 +14,7 @@ from consumers.tally import Tally
 from consumers.tools import Tools
 from consumers.worker import Worker
 from shared.domain.sale import Sale
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.stores.sqlite import SqliteStore
 from shared.system import SystemClock, SystemIds
 from tests.builders import make_sale

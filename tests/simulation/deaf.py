@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ingest.sale_cache import SaleCache
-from shared.ports import Clock, ControlStore, SaleView
+from shared.ports.control import ControlStore, SaleView
+from shared.ports.system import Clock
 
 
 class DeafCache(SaleCache):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ingest.note_payment import note_payment
 from ingest.parts import Parts
 from shared.domain.errors import OnsaleError
-from shared.ports import Intent, PaymentNotice
+from shared.ports.payment import Intent, PaymentNotice
 from tests.simulation.plan import Weather
 from tests.simulation.scheduler import Actor, Scheduler
 

@@ -21,7 +21,8 @@ from shared.domain.money import Money
 from shared.domain.order import Order, Status
 from shared.domain.order_id import order_key
 from shared.domain.sale import group_of
-from shared.ports import IntentStatus, Store
+from shared.ports.payment import IntentStatus
+from shared.ports.store import Store
 from shared.retry import Retrier, RetryPolicy
 from shared.stores.faults import Chance, Fault, FaultyStore
 from shared.stores.retrying import RetryingStore

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from shared.domain.order import Order
 from shared.domain.order_id import OrderKey
-from shared.ports import Accepted, Intent, IntentStatus, Saved
+from shared.ports.orders import Accepted, Saved
+from shared.ports.payment import Intent, IntentStatus
 from shared.stores.wrapped import WrappedStore
 from tests.fakes.payment import FakePayments
 from tests.simulation.night import Night

@@ -22,7 +22,9 @@ from ingest.parts import Parts, make_parts
 from shared.domain.order import Order, hint_of
 from shared.domain.order_id import OrderKey
 from shared.domain.transitions import hold
-from shared.ports import Intent, IntentStatus, PaymentNotice, Saved, Store
+from shared.ports.orders import Saved
+from shared.ports.payment import Intent, IntentStatus, PaymentNotice
+from shared.ports.store import Store
 from tests.builders import make_order, make_sale
 from tests.fakes.payment import FakePayments
 from tests.fakes.system import FakeClock, SeededIds

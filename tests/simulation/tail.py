@@ -17,7 +17,8 @@ from shared.domain.errors import AnswerLost, Unavailable
 from shared.domain.stats.states import EventStates, add_steps
 from shared.domain.stats.window import LENGTHS_S, WindowStats, add_counts
 from shared.domain.times import MAX_TIME_MS
-from shared.ports import Clock, StreamRecord
+from shared.ports.changes import StreamRecord
+from shared.ports.system import Clock
 from shared.stores.sqlite import SqliteStore
 from shared.stores.sqlite.stats import SqliteStats
 from tests.simulation.scheduler import Scheduler

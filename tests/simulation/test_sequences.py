@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from shared.domain.order import PaymentState, Status
-from shared.ports import IntentStatus
+from shared.ports.payment import IntentStatus
 from tests.simulation.sequences import HOLD_S, LONGEST, Desk, News, play_all, sequences
 
 ALL = sum(5**length for length in range(1, LONGEST + 1))

@@ -16,7 +16,7 @@ from shared.domain.order_id import OrderKey
 from shared.domain.orphan import make_orphan
 from shared.domain.stats.window import WindowStats
 from shared.domain.transitions import look_now, note_payment
-from shared.ports import Intent, IntentStatus, PaymentGateway
+from shared.ports.payment import Intent, IntentStatus, PaymentGateway
 from tests.fakes.payment import FakePayments
 from tests.simulation.night import Night
 from tests.simulation.plan import NightPlan, plan_night

@@ -10,7 +10,10 @@ from shared.domain.money import Money
 from shared.domain.order import FINAL, SEATED, Order, Status
 from shared.domain.order_id import OrderKey, parse_order_id
 from shared.domain.sale import Sale
-from shared.ports import Accepted, HoldBatch, HoldOutcome, IntentStatus, Saved, Store
+from shared.ports.inventory import HoldBatch, HoldOutcome
+from shared.ports.orders import Accepted, Saved
+from shared.ports.payment import IntentStatus
+from shared.ports.store import Store
 from shared.stores.wrapped import WrappedStore
 from tests.fakes.payment import FakePayments
 

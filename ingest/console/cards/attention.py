@@ -6,7 +6,7 @@ from ingest.console.look import Look
 from ingest.console.shapes import Change, ChangeCard, ParkedCard, PaymentCard, VerifyCard
 from shared.domain.times import format_time_ms
 from shared.metrics import PAYMENT_CALLS, PAYMENT_NOTICES, Metric
-from shared.ports import CheckReport
+from shared.ports.control import CheckReport
 
 VERIFY, RECONCILE = "verify", "reconcile"
 MAX_CHANGES = 8

@@ -7,7 +7,7 @@ from ingest.console.shapes import PoolSum, SalesCard, TypeSales
 from ingest.responses import money_answer
 from shared.domain.inventory import PoolState
 from shared.domain.sale import TicketType
-from shared.ports import Word
+from shared.ports.control import Word
 
 # A pool's counters are several items: while seats move between them, one reading may see half of a move.
 READINGS = 3

@@ -11,7 +11,7 @@ from shared.stores.wire import Item, from_wire, to_wire
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.ports import Clock
+    from shared.ports.system import Clock
     from shared.stores.dynamo.client import Calls
     from shared.stores.dynamo.expressions import Body
     from shared.stores.dynamo.tables import Tables

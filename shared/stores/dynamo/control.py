@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.domain.errors import NotFound
-from shared.ports import GrantTurn
+from shared.ports.control import GrantTurn
 from shared.stores.dynamo.base import Base
 from shared.stores.dynamo.errors import Cancelled, ConditionFailed
 from shared.stores.dynamo.expressions import check, put, query
@@ -38,7 +38,7 @@ from shared.stores.wire import Item, from_wire
 
 if TYPE_CHECKING:
     from shared.domain.sale import Sale
-    from shared.ports import AuditEntry, CheckReport, Member, Notice, SaleView
+    from shared.ports.control import AuditEntry, CheckReport, Member, Notice, SaleView
 
 _ABSENT = "attribute_not_exists(#pk)"
 KEEP_MEMBER_S = 86_400

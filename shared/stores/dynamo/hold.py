@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.journey import Step
 from shared.domain.order import Duty, Lane, Status, WorkHint, work_key
-from shared.ports import HoldOutcome
+from shared.ports.inventory import HoldOutcome
 from shared.stores.dynamo import seats as s
 from shared.stores.dynamo.expressions import update
 from shared.stores.dynamo.orders import tombstone
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.domain.order_id import OrderKey
-    from shared.ports import HoldBatch
+    from shared.ports.inventory import HoldBatch
     from shared.stores.dynamo.errors import Cancelled
     from shared.stores.dynamo.expressions import Body
     from shared.stores.dynamo.tables import Tables

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from shared.domain.errors import Broken, NotFound
-from shared.ports import HoldOutcome, Saved
+from shared.ports.inventory import HoldOutcome
+from shared.ports.orders import Saved
 from shared.stores.dynamo import seats as s
 from shared.stores.dynamo.base import Base
 from shared.stores.dynamo.errors import Cancelled
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from shared.domain.order import Order
     from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
-    from shared.ports import HoldBatch
+    from shared.ports.inventory import HoldBatch
     from shared.stores.dynamo.expressions import Body
 
 

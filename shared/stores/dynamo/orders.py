@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shared.domain.order import Lane, Order, WorkHint
 from shared.domain.order_id import OrderKey, partition_key
 from shared.domain.times import sortable_ms
-from shared.ports import Accepted, HintPage, OrderPage, Saved
+from shared.ports.orders import Accepted, HintPage, OrderPage, Saved
 from shared.stores.dynamo.base import Base
 from shared.stores.dynamo.errors import Cancelled, ConditionFailed
 from shared.stores.dynamo.expressions import put, query

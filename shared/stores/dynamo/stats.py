@@ -16,7 +16,7 @@ from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import KEEP_S, MINUTE_S, WindowKey, WindowStats, window_of
 from shared.domain.times import sortable_ms
-from shared.ports import Clock
+from shared.ports.system import Clock
 from shared.stores.dynamo.client import Calls, Noter, connect
 from shared.stores.dynamo.errors import ConditionFailed
 from shared.stores.dynamo.expressions import put, query

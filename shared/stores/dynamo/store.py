@@ -14,7 +14,7 @@ from shared.system import SystemClock
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
-    from shared.ports import Clock
+    from shared.ports.system import Clock
 
 
 class DynamoStore(Orders, Inventory, Control):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.domain.errors import Unavailable
-from shared.ports import StreamPage, StreamRecord
+from shared.ports.changes import StreamPage, StreamRecord
 from shared.stores.dynamo.errors import answer_error, transport_error
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shared.domain.inventory import PoolState
-    from shared.ports import Clock
+    from shared.ports.system import Clock
 
 _READ = "SELECT sk, item FROM orders WHERE pk = ? AND sk > ? ORDER BY sk LIMIT ?"
 _PUT = (

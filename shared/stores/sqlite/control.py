@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.domain.errors import Broken, NotFound
-from shared.ports import GrantTurn
+from shared.ports.control import GrantTurn
 from shared.stores import records
 from shared.stores.limits import check_asked_for, check_item
 from shared.stores.sqlite.codec import decode, encode
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from shared.domain.sale import Sale
-    from shared.ports import AuditEntry, CheckReport, Member, Notice, SaleView
+    from shared.ports.control import AuditEntry, CheckReport, Member, Notice, SaleView
     from shared.stores.items import Item
 
 _ADD = "INSERT INTO control (pk, sk, version, item) VALUES (?, ?, ?, ?) ON CONFLICT (pk, sk) DO NOTHING"

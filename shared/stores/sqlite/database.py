@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from shared.ports import Clock, Waiting
+    from shared.ports.system import Clock, Waiting
 
 A = TypeVar("A")
 T = TypeVar("T")

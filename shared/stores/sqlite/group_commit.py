@@ -18,7 +18,7 @@ from shared.stores.sqlite.errors import translate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shared.ports import Gate, Waiting
+    from shared.ports.system import Gate, Waiting
 
     # Carries out the jobs of all who asked for the same thing with an argument each; an answer for each.
     Together = Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]]

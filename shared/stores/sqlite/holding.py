@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.order import Status
 from shared.domain.transitions import hold
-from shared.ports import HoldOutcome
+from shared.ports.inventory import HoldOutcome
 from shared.stores.items import order_item
 from shared.stores.limits import check_item
 from shared.stores.sqlite.repeats import once
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shared.domain.order import Order, WorkHint
     from shared.domain.order_id import OrderKey
-    from shared.ports import HoldBatch
+    from shared.ports.inventory import HoldBatch
 
 _UNSOLD = "SELECT unsold FROM slices WHERE event_id = ? AND pool_id = ? AND slice_no = ?"
 _SELL = (

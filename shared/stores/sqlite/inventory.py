@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from shared.domain.errors import Broken, NotFound
 from shared.domain.inventory import PoolState, SliceState, opening_counts
-from shared.ports import HoldOutcome, Saved
+from shared.ports.inventory import HoldOutcome
+from shared.ports.orders import Saved
 from shared.stores.limits import check_batch, check_buyers
 from shared.stores.sqlite.holding import carry_out
 from shared.stores.sqlite.part import Part
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from shared.domain.order import Order
     from shared.domain.pool_change import PoolChange
     from shared.domain.sale import Sale
-    from shared.ports import HoldBatch
+    from shared.ports.inventory import HoldBatch
 
 _OPEN_POOL = (
     "INSERT INTO pools (event_id, pool_id, capacity, unassigned) VALUES (?, ?, ?, ?)"

@@ -8,7 +8,7 @@ from shared.domain.errors import Broken
 from shared.domain.order import Lane, WorkHint
 from shared.domain.order_id import OrderKey, partition_key
 from shared.domain.times import MAX_TIME_MS, sortable_ms
-from shared.ports import Accepted, HintPage, OrderPage, Saved
+from shared.ports.orders import Accepted, HintPage, OrderPage, Saved
 from shared.stores.items import is_tombstone, read_demand, read_homes, read_order, stored_form
 from shared.stores.sqlite.codec import decode
 from shared.stores.sqlite.part import Part

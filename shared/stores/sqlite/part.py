@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shared.ports import Clock
+    from shared.ports.system import Clock
     from shared.stores.sqlite.database import Database
 
 

@@ -15,7 +15,7 @@ from shared.domain.stats.mark import MAX_MARKS, Mark
 from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import MINUTE_S, WindowKey, WindowStats, window_of
-from shared.ports import Clock
+from shared.ports.system import Clock
 from shared.stores.sqlite.errors import translate
 from shared.stores.stats_codec import (
     pack_counts,

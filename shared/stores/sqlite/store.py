@@ -12,7 +12,7 @@ from shared.stores.sqlite.orders import SqliteOrders
 from shared.stores.sqlite.stream import SqliteChanges
 
 if TYPE_CHECKING:
-    from shared.ports import Clock, Waiting
+    from shared.ports.system import Clock, Waiting
 
 FILE_NAME = "onsale.db"
 

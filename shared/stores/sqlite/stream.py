@@ -10,7 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shared.domain.errors import NotFound
-from shared.ports import StreamPage, StreamRecord
+from shared.ports.changes import StreamPage, StreamRecord
 from shared.stores.sqlite.codec import decode
 from shared.stores.sqlite.part import Part
 from shared.stores.wire import to_wire
@@ -18,7 +18,7 @@ from shared.stores.wire import to_wire
 if TYPE_CHECKING:
     import sqlite3
 
-    from shared.ports import Clock
+    from shared.ports.system import Clock
     from shared.stores.sqlite.database import Database
 
 # What DynamoDB Streams keeps.

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.errors import Broken, NotFound
 from shared.domain.money import Money
 from shared.domain.order_id import OrderKey
-from shared.ports import IntentStatus, PaymentGateway
+from shared.ports.payment import IntentStatus, PaymentGateway
 from tests.contract.payments.conftest import EUR_20, Peer
 
 

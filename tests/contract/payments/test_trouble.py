@@ -12,7 +12,7 @@ from shared.domain.errors import AnswerLost, Broken, Contended, Invalid, Throttl
 from shared.domain.money import Money
 from shared.domain.order_id import OrderKey
 from shared.payments.stripe_gateway import INVALID_METHOD, KEYS_KEPT_MS, StripeGateway
-from shared.ports import Intent, IntentStatus
+from shared.ports.payment import Intent, IntentStatus
 from tests.contract.payments.conftest import EUR_20, TAGS, make_gateway
 from tests.fakes.system import FakeClock
 from tests.integration.payment_service.service import API_KEY, client, control

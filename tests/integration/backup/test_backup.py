@@ -18,8 +18,8 @@ from shared.domain.errors import Conflicting
 from shared.domain.order import Seats, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool
-from shared.ports import Store
 from shared.ports.backup import BackupStore, ItemPage
+from shared.ports.store import Store
 from shared.stores.dynamo.backup import DynamoBackup
 from shared.stores.dynamo.client import Calls
 from shared.stores.dynamo.store import DynamoStore

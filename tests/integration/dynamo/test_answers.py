@@ -10,7 +10,7 @@ from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, 
 from shared.domain import transitions
 from shared.domain.errors import AnswerLost, Broken, Contended, Invalid, OnsaleError, Throttled, Unavailable
 from shared.domain.order import Order, Reason, Status
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from shared.stores.items import order_item
 from shared.stores.wire import to_wire
 from tests.builders import make_hint, make_order, make_sale

@@ -6,7 +6,7 @@ from infra.bench.cost import TARGETS, measure_orders
 from infra.bench.units import UnitBook
 from infra.local.ministack import REGION
 from shared.domain import transitions
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from shared.stores.dynamo.client import Spent, connect
 from shared.stores.dynamo.store import DynamoStore
 from shared.stores.dynamo.tables import Tables, create_tables, delete_tables

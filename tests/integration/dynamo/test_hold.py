@@ -13,7 +13,7 @@ from shared.domain.errors import Contended
 from shared.domain.order import Demand, Duty, Lane, Line, Order, Payment, WorkHint
 from shared.domain.order_id import order_key
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch, HoldOutcome
+from shared.ports.inventory import HoldBatch, HoldOutcome
 from shared.stores.items import order_item
 from shared.stores.wire import from_wire
 from tests.builders import make_order, make_sale

@@ -11,7 +11,7 @@ from shared.domain import transitions
 from shared.domain.errors import AnswerLost
 from shared.domain.order import Lane, Order, Reason, Status
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from tests.builders import make_order, make_sale
 from tests.integration.dynamo.conftest import Bench
 

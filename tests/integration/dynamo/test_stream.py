@@ -11,7 +11,7 @@ from infra.local.ministack import REGION
 from shared.domain import transitions
 from shared.domain.errors import Unavailable
 from shared.domain.order import Order, Reason
-from shared.ports import StreamRecord
+from shared.ports.changes import StreamRecord
 from shared.stores.dynamo.client import connect_streams
 from shared.stores.dynamo.stream import DynamoChangeLog
 from shared.stores.items import order_item, read_order

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from shared.domain.errors import NotFound, Unavailable
 from shared.domain.order import Lane
 from shared.metering.watch import Watch
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.retry import RetryPolicy
 from shared.settings import Settings
 from shared.system import SystemClock, SystemIds

@@ -16,7 +16,7 @@ from shared.domain.errors import Unavailable
 from shared.domain.order import Lane
 from shared.domain.throttling.report import Attempts
 from shared.metering.watch import Watch
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.retry import RetryPolicy
 from shared.settings import Settings
 from shared.stores.dynamo.client import connect

@@ -7,7 +7,7 @@ import pytest
 from shared.domain import transitions
 from shared.domain.order import Lane, Payment, PaymentState
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from tests.builders import make_order, make_sale
 from tests.integration.dynamo.conftest import Bench
 

@@ -35,7 +35,8 @@ from shared.domain.errors import NotFound, OnsaleError, Unavailable
 from shared.domain.order import Order, Status
 from shared.domain.order_id import OrderKey, locate_order
 from shared.payments.tags import Tags
-from shared.ports import PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
 from shared.system import SystemClock, SystemIds
 from shared.wiring import open_gateway, open_store
 

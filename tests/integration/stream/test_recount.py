@@ -20,7 +20,8 @@ from shared.domain.errors import Unavailable
 from shared.domain.order import Lane, Order, Reason, Status
 from shared.domain.stats.window import LENGTHS_S, WindowStats, add_counts
 from shared.domain.times import MAX_TIME_MS
-from shared.ports import StatsStore, Store
+from shared.ports.stats import StatsStore
+from shared.ports.store import Store
 from shared.settings import Settings
 from shared.stores.dynamo.client import connect_streams
 from shared.stores.dynamo.stream import DynamoChangeLog

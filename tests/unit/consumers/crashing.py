@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from shared.domain.errors import AnswerLost, Contended, Throttled
-from shared.ports import PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
 
 
 class PowerCut(BaseException):

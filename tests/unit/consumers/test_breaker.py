@@ -9,7 +9,7 @@ import pytest
 
 from consumers.breaker import FIRST_REST_S, LONGEST_REST_S, TRIPS_AFTER, Breaker, GuardedGateway
 from shared.domain.errors import AnswerLost, Broken, Contended, NotFound, OnsaleError, Throttled, Unavailable
-from shared.ports import PaymentGateway
+from shared.ports.payment import PaymentGateway
 from tests.fakes.payment import FakePayments
 from tests.fakes.system import FakeClock, SeededIds
 

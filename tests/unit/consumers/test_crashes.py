@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shared.domain import transitions
 from shared.domain.order import FINAL, Status
 from shared.domain.sale import Pool, SaleStatus
-from shared.ports import IntentStatus
+from shared.ports.payment import IntentStatus
 from tests.builders import make_sale
 from tests.fakes.payment import CARD, DECLINED_CARD, SLOW_CARD
 from tests.unit.consumers.crashing import Cutter, PowerCut

@@ -9,7 +9,7 @@ import pytest
 
 from consumers.membership import MISSED_BEATS, Membership
 from shared.domain.rendezvous import owner
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.stores.sqlite import SqliteStore
 from tests.fakes.system import FakeClock
 

@@ -10,7 +10,7 @@ from consumers.steps import BackOffice
 from shared.domain.errors import Throttled
 from shared.domain.order import Lane
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from tests.fakes.system import SeededIds
 from tests.unit.consumers.crashing import Cutter
 from tests.unit.consumers.world import World

@@ -11,7 +11,7 @@ from shared.domain.errors import Broken
 from shared.domain.order import Reason, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from tests.unit.consumers.crashing import Cutter
 from tests.unit.consumers.world import World, check_invariants
 

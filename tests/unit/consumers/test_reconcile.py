@@ -14,7 +14,7 @@ from shared.domain.money import Money
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import OrderKey, order_key
 from shared.domain.transitions import park
-from shared.ports import Intent, IntentStatus
+from shared.ports.payment import Intent, IntentStatus
 from tests.fakes.payment import CARD, SLOW_CARD
 from tests.fakes.system import SeededIds
 from tests.unit.consumers.world import World, check_invariants

@@ -11,7 +11,7 @@ from shared.domain import transitions
 from shared.domain.order import Reason, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool, SaleStatus, WhenShort
-from shared.ports import Word
+from shared.ports.control import Word
 from tests.fakes.payment import DECLINED_CARD
 from tests.unit.consumers.crashing import Cutter
 from tests.unit.consumers.world import World, check_invariants

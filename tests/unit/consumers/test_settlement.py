@@ -12,7 +12,7 @@ from consumers.settlement.outcome import Outcome
 from shared.domain import transitions
 from shared.domain.errors import Conflicting
 from shared.domain.order import PaymentState, Reason, Status
-from shared.ports import IntentStatus
+from shared.ports.payment import IntentStatus
 from tests.fakes.payment import CARD, DECLINED_CARD, SLOW_CARD
 from tests.unit.consumers.scenes import held_order, look_now, settle
 from tests.unit.consumers.world import World, check_invariants

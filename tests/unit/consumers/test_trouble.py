@@ -13,7 +13,7 @@ from shared.domain import transitions
 from shared.domain.money import Money
 from shared.domain.order import Duty, Lane, PaymentState, Status
 from shared.domain.order_id import OrderKey
-from shared.ports import IntentStatus
+from shared.ports.payment import IntentStatus
 from tests.fakes.payment import DECLINED_CARD, lose_answers
 from tests.unit.consumers.scenes import held_order, look_now, settle
 from tests.unit.consumers.world import World, check_invariants

@@ -12,7 +12,8 @@ from shared.domain.money import Money
 from shared.domain.order import SEATED, Demand, Lane, Line, Order, Payment, Status
 from shared.domain.order_id import OrderKey, order_key
 from shared.domain.sale import Sale
-from shared.ports import PaymentGateway, Store
+from shared.ports.payment import PaymentGateway
+from shared.ports.store import Store
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_sale
 from tests.fakes.payment import CARD, FakePayments

@@ -16,7 +16,7 @@ from ingest.marked_buyers import MarkedBuyers, nobody
 from ingest.parts import Parts, make_parts
 from shared.domain.errors import AnswerLost
 from shared.payments.charges import check_chargeable
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.retry import Retrier, RetryPolicy
 from shared.stores.faults import FaultyStore, Schedule, Script
 from shared.stores.retrying import RetryingStore

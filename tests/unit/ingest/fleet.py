@@ -6,7 +6,8 @@ from ingest.admission import Admission
 from ingest.errors import OverBudget
 from ingest.sale_cache import SaleCache
 from shared.domain.errors import NotFound, Unavailable
-from shared.ports import Clock, Store
+from shared.ports.store import Store
+from shared.ports.system import Clock
 from tests.builders import make_sale
 from tests.fakes.system import FakeClock, SeededIds
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from shared.domain.order import Duty, Order, PaymentState, Status, hint_of
 from shared.domain.order_id import locate_order
 from shared.domain.transitions import confirm, note_payment
-from shared.ports import HoldBatch, Store
+from shared.ports.inventory import HoldBatch
+from shared.ports.store import Store
 from tests.unit.ingest.client import Client
 
 HOLD_MS = 60_000

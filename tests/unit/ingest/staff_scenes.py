@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.domain import transitions
 from shared.domain.order import Order
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.builders import make_order
 
 

@@ -10,7 +10,7 @@ from ingest.handler import build_app
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import locate_order
 from shared.domain.transitions import confirm, hold, reject
-from shared.ports import Saved
+from shared.ports.orders import Saved
 from shared.stores.faults import Fault, FaultyStore, Script
 from shared.stores.sqlite import SqliteStore
 from tests.unit.ingest.client import Client, Reply

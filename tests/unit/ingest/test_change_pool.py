@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.domain.order import Order, hint_of
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from shared.stores.faults import Fault, Schedule, Script
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_order

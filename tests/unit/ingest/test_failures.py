@@ -12,7 +12,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from shared.domain.errors import Broken
 from shared.domain.order import Order
 from shared.domain.order_id import OrderKey
-from shared.ports import Accepted
+from shared.ports.orders import Accepted
 from shared.stores.faults import Fault, FaultyStore, Schedule, Script
 from shared.stores.sqlite import SqliteStore
 from tests.unit.ingest.client import Client

@@ -17,7 +17,8 @@ from ingest.parts import Parts
 from shared.domain.errors import Unavailable
 from shared.domain.sale import Pool
 from shared.domain.stats.states import EventStates
-from shared.ports import AuditEntry, CheckReport, Member, Notice, PoolNotice, StatsStore, Word
+from shared.ports.control import AuditEntry, CheckReport, Member, Notice, PoolNotice, Word
+from shared.ports.stats import StatsStore
 from shared.stores.faults import FaultyStore, Schedule
 from shared.stores.sqlite import SqliteStore
 from shared.stores.sqlite.stats import SqliteStats

@@ -12,7 +12,7 @@ import pytest
 from ingest.handler import build_app
 from shared.domain.order_id import locate_order
 from shared.domain.sale import Sale, SaleStatus, TicketType
-from shared.ports import Notice, PoolNotice, Word
+from shared.ports.control import Notice, PoolNotice, Word
 from shared.stores.faults import Fault, FaultyStore, Schedule, Script
 from shared.stores.sqlite import SqliteStore
 from tests.fakes.system import FakeClock

@@ -16,7 +16,7 @@ from ingest.handler import build_app
 from ingest.leases import LEASE_S, Leases
 from ingest.sale_cache import STALE_S
 from shared.domain.errors import Unavailable
-from shared.ports import GrantTurn, SaleView
+from shared.ports.control import GrantTurn, SaleView
 from shared.stores.faults import FaultyStore, Script
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_sale

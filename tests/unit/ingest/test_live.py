@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.ports import Notice, PoolNotice, Word
+from shared.ports.control import Notice, PoolNotice, Word
 from shared.stores.faults import FaultyStore
 from shared.stores.sqlite import SqliteStore
 from tests.fakes.system import FakeClock

@@ -12,7 +12,7 @@ from ingest.handler import build_app
 from ingest.parts import Parts
 from shared.domain.money import Money
 from shared.domain.order import Status
-from shared.ports import BuyerOrder
+from shared.ports.buyer_orders import BuyerOrder
 from shared.stores.sqlite.buyer_orders import SqliteBuyerOrders
 from tests.unit.ingest.client import Client
 

@@ -14,7 +14,7 @@ from ingest.parts import Parts
 from shared.domain.order import Status
 from shared.domain.order_id import locate_order
 from shared.domain.sale import Pool, SaleStatus, TicketType
-from shared.ports import Notice, PoolNotice, Word
+from shared.ports.control import Notice, PoolNotice, Word
 from shared.stores.faults import Fault, FaultyStore, Schedule, Script
 from shared.stores.items import order_item
 from shared.stores.limits import USUAL_ORDER_BYTES, whole_item_bytes

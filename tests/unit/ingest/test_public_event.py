@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.sale import Sale, SaleStatus
-from shared.ports import Notice, PoolNotice, Word
+from shared.ports.control import Notice, PoolNotice, Word
 from shared.stores.sqlite import SqliteStore
 from tests.builders import SALT
 from tests.fakes.system import FakeClock

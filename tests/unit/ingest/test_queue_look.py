@@ -14,7 +14,7 @@ from ingest.parts import Parts
 from ingest.queue_look import DEPTH_BUDGET
 from shared.domain.errors import Throttled, Unavailable
 from shared.domain.order import Lane
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 from shared.stores.faults import FaultyStore
 from shared.stores.sqlite import SqliteStore
 from shared.stores.sqlite.stats import SqliteStats

@@ -12,7 +12,7 @@ from ingest.poll_pace import MAX_POLL_S, poll_after_s
 from shared.domain.order import Duty, Order, Payment, PaymentState, Reason, Status
 from shared.domain.order_id import locate_order, order_key
 from shared.domain.transitions import cancel_queued, confirm, hold, note_payment, reject, release
-from shared.ports import Notice
+from shared.ports.control import Notice
 from shared.stores.faults import FaultyStore
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_order, make_sale

@@ -8,7 +8,7 @@ from ingest.handler import build_app
 from shared.domain import transitions
 from shared.domain.order import Order, Reason, Status
 from shared.domain.order_id import home_of, locate_order, older_homes, parse_order_id
-from shared.ports import AuditEntry
+from shared.ports.control import AuditEntry
 from shared.stores.faults import Fault, FaultyStore, Schedule, Script
 from shared.stores.sqlite import SqliteStore
 from tests.fakes.system import FakeClock

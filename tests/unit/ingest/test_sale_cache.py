@@ -10,7 +10,7 @@ import pytest
 from ingest.sale_cache import MAX_SALES, SaleCache
 from shared.domain.errors import NotFound, Unavailable
 from shared.domain.sale import SaleStatus
-from shared.ports import SaleView
+from shared.ports.control import SaleView
 from tests.builders import make_sale
 from tests.fakes.system import FakeClock
 

@@ -9,7 +9,7 @@ import pytest
 
 from shared.domain.errors import NotFound
 from shared.domain.sale import SaleStatus
-from shared.ports import AuditEntry
+from shared.ports.control import AuditEntry
 from shared.stores.faults import Fault, FaultyStore, Schedule, Script
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_sale

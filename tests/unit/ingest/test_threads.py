@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ingest.door import Door
 from shared.domain.order import Order
-from shared.ports import Accepted
+from shared.ports.orders import Accepted
 from shared.stores.faults import FaultyStore, Script
 from shared.stores.sqlite import SqliteStore
 from tests.unit.ingest.client import Client, Reply

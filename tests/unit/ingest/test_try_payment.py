@@ -9,7 +9,7 @@ import pytest
 from shared.domain.order import Duty, Order, PaymentState, Status
 from shared.domain.sale import SaleStatus
 from shared.domain.transitions import ask_to_cancel, park
-from shared.ports import Saved
+from shared.ports.orders import Saved
 from shared.stores.faults import FaultyStore
 from shared.stores.sqlite import SqliteStore
 from tests.fakes.system import FakeClock

@@ -8,7 +8,7 @@ from dataclasses import replace
 from shared.domain.errors import Contended
 from shared.domain.order import Lane
 from shared.domain.order_id import OrderKey
-from shared.ports import HoldBatch
+from shared.ports.inventory import HoldBatch
 from shared.stores.sqlite import SqliteStore
 from shared.system import SystemClock
 from tests.builders import make_order

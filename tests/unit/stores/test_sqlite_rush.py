@@ -13,7 +13,7 @@ import pytest
 
 from shared.domain.errors import Moved
 from shared.domain.order import Order, Status
-from shared.ports import Accepted
+from shared.ports.orders import Accepted
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_order
 from tests.fakes.system import FakeClock

@@ -8,7 +8,7 @@ from typing import Any
 from shared.domain.order import Order, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.stats.window import LENGTHS_S, Counts, add_counts
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 from shared.stores.items import order_item
 from shared.stores.wire import to_wire
 from tests.builders import make_order

@@ -16,7 +16,7 @@ from shared.domain import transitions
 from shared.domain.errors import Unavailable
 from shared.domain.order import Order, Payment, Reason, Status
 from shared.domain.orphan import make_orphan
-from shared.ports import BuyerOrder
+from shared.ports.buyer_orders import BuyerOrder
 from shared.stores.sqlite.buyer_orders import SqliteBuyerOrders
 from shared.stores.sqlite.stats import SqliteStats
 from tests.builders import make_order

@@ -15,7 +15,7 @@ from consumers.stream.handler import handle, handler
 from consumers.stream.parts import open_parts
 from shared.domain.errors import AnswerLost, Broken, Invalid, Unavailable
 from shared.domain.stats.window import WindowKey, WindowStats
-from shared.ports import StatsStore
+from shared.ports.stats import StatsStore
 from shared.stores.sqlite.stats import SqliteStats
 from shared.system import SystemClock
 from tests.fakes.system import FakeClock

@@ -18,7 +18,9 @@ from ingest.turn import Turn
 from shared.domain.order import Order
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
-from shared.ports import Accepted, Gate, SaleView
+from shared.ports.control import SaleView
+from shared.ports.orders import Accepted
+from shared.ports.system import Gate
 from shared.settings import read_settings
 from shared.stores.faults import FaultyStore, Script
 from shared.stores.sqlite import SqliteStore

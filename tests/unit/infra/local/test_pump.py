@@ -12,7 +12,7 @@ import pytest
 
 from infra.local.pump import MARK_EVERY_S, MAX_TRIES, Marking, Pump
 from shared.domain.errors import Unavailable
-from shared.ports import StreamPage
+from shared.ports.changes import StreamPage
 from tests.fakes.system import FakeClock
 from tests.unit.stream.records import FIRST, make_record
 

@@ -12,7 +12,9 @@ from shared.domain.inventory import PoolState, SliceState
 from shared.domain.order import SEATED, Order, Payment, PaymentState, Reason, Seats, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.sale import Pool, Sale, SaleStatus
-from shared.ports import Intent, IntentPage, IntentStatus, OrderPage, SaleView
+from shared.ports.control import SaleView
+from shared.ports.orders import OrderPage
+from shared.ports.payment import Intent, IntentPage, IntentStatus
 from tests.builders import make_order, make_sale
 from tests.fakes.system import FakeClock
 
