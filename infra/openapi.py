@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aws_lambda_powertools import Logger
 
-from ingest.handler import build_app
 from ingest.openapi import openapi_document
 from ingest.parts import make_parts
+from ingest.process import build_app
 from shared.payments.charges import check_chargeable
 from shared.stores.sqlite import SqliteStore
 from shared.system import SystemClock, SystemIds

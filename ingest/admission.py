@@ -2,7 +2,7 @@
 
 What holds, for every true second (t - 1 s, t] and whatever the processes' clocks say: all orders that all processes
 together admit to one sale in it are at most the sale's `accept_per_s`, while at most the expected number of processes
-run at a time and each begins to admit a second after it was started (ingest.handler sees to that). Processes may die
+run at a time and each begins to admit a second after it was started (ingest.process sees to that). Processes may die
 and be replaced at any moment.
 """
 

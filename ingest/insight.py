@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from shared.domain.errors import Unavailable
-from shared.metering.snapshot import Snapshot, snapshot_of
-from shared.metering.watch import Watch
-from shared.ports.stats import StatsStore
+
+if TYPE_CHECKING:
+    from shared.metering.snapshot import Snapshot
+    from shared.metering.watch import Watch
+    from shared.ports.stats import StatsStore
 
 
 def _no_statistics() -> StatsStore:
@@ -35,4 +38,7 @@ class Insight:
 
     def snapshots(self, now_ms: int) -> list[Snapshot]:
         """Return this process's counts and the others'."""
+        # Only dashboards ask.
+        from shared.metering.snapshot import snapshot_of  # noqa: PLC0415
+
         return [snapshot_of("API", self.watch, now_ms), *self.others()]

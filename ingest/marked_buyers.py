@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from shared.domain.errors import OnsaleError
-from shared.domain.stats.mark import Mark
-from shared.ports.system import Clock
+
+if TYPE_CHECKING:
+    from shared.domain.stats.mark import Mark
+    from shared.ports.system import Clock
 
 TTL_S = 5.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from ingest.parts import Parts
 from shared.domain.errors import Contended, NotFound, Unavailable
@@ -10,7 +11,9 @@ from shared.domain.order import Order, PaymentState, Status
 from shared.domain.order_id import OrderKey
 from shared.domain.orphan import make_orphan
 from shared.domain.transitions import look_now
-from shared.ports.payment import PaymentNotice
+
+if TYPE_CHECKING:
+    from shared.ports.payment import PaymentNotice
 
 # Each further round means that somebody else wrote the order between our read and our write; twenty webhooks at once
 # are one burst of a payment service.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ingest.parts import Parts
 from shared.domain.errors import Invalid
 from shared.domain.order import Status
-from shared.ports.buyer_orders import BuyerOrder
+
+if TYPE_CHECKING:
+    from shared.ports.buyer_orders import BuyerOrder
 
 MAX_CURSOR_CHARS = 300
 _CACHE_KEY = "progress"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from ingest.own_orders import OwnOrders
@@ -9,7 +11,9 @@ from ingest.responses import Answer, MoneyAnswer, money_answer
 from shared.domain.money import Money
 from shared.domain.order import Status
 from shared.domain.times import format_time_ms
-from shared.ports.buyer_orders import BuyerOrder
+
+if TYPE_CHECKING:
+    from shared.ports.buyer_orders import BuyerOrder
 
 
 class OwnOrderAnswer(Answer):

@@ -20,13 +20,13 @@ from ingest.sale_cache import SaleCache
 from shared.domain.errors import Unavailable
 from shared.domain.money import Money
 from shared.metering.watch import Watch
-from shared.ports.buyer_orders import BuyerOrdersStore
-from shared.ports.payment import NoticeReader
-from shared.ports.store import Store
-from shared.ports.system import Clock, Ids, Waiting
 
 if TYPE_CHECKING:
     from ingest.queue_look import QueueLook
+    from shared.ports.buyer_orders import BuyerOrdersStore
+    from shared.ports.payment import NoticeReader
+    from shared.ports.store import Store
+    from shared.ports.system import Clock, Ids, Waiting
 
 
 class ChargeCheck(Protocol):

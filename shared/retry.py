@@ -11,14 +11,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
-
-from tenacity import RetryCallState, Retrying, retry_if_exception_type
 
 from shared.domain.errors import AnswerLost, Contended, OnsaleError, Throttled, Unavailable
 
 if TYPE_CHECKING:
+    from tenacity import RetryCallState, Retrying
+
     from shared.ports.system import Clock, Ids
 
 T = TypeVar("T")
@@ -142,13 +143,7 @@ class Retrier:
         self._observe = observe
         self._finished = finished
         self._budgets = Budgets(self._policy, clock)
-        self._retrying = Retrying(
-            sleep=sleep,
-            retry=retry_if_exception_type(Unavailable),
-            wait=self._wait_s,
-            stop=self._gives_up,
-            reraise=True,
-        )
+        self._sleep = sleep
 
     def call(self, method: str, place: str, run: Callable[[], T]) -> T:
         """Carry out `run`, which is repeated unchanged after Unavailable; the last error goes up."""
@@ -168,6 +163,19 @@ class Retrier:
         except Unavailable as error:
             call.known = error
         return self._retrying(call)
+
+    @cached_property
+    def _retrying(self) -> Retrying:
+        # Loaded when a call first fails: a start in good times does without.
+        from tenacity import Retrying, retry_if_exception_type  # noqa: PLC0415
+
+        return Retrying(
+            sleep=self._sleep,
+            retry=retry_if_exception_type(Unavailable),
+            wait=self._wait_s,
+            stop=self._gives_up,
+            reraise=True,
+        )
 
     def _wait_s(self, state: RetryCallState) -> float:
         call = _call_of(state)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from shared.metering.watch import Watch
-from shared.payments.metered import MeteredGateway
-from shared.ports.backup import BackupStore
-from shared.ports.buyer_orders import BuyerOrdersStore
-from shared.ports.payment import NoticeReader, PaymentGateway
-from shared.ports.stats import StatsStore
-from shared.ports.store import Store
-from shared.ports.system import Clock, Ids, Waiting
+from typing import TYPE_CHECKING
+
 from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
 from shared.settings import Settings
 from shared.stores.retrying import RetryingStore
 from shared.system import sleep_s
+
+if TYPE_CHECKING:
+    from shared.metering.watch import Watch
+    from shared.ports.backup import BackupStore
+    from shared.ports.buyer_orders import BuyerOrdersStore
+    from shared.ports.payment import NoticeReader, PaymentGateway
+    from shared.ports.stats import StatsStore
+    from shared.ports.store import Store
+    from shared.ports.system import Clock, Ids, Waiting
 
 
 def open_store(
@@ -68,6 +71,7 @@ def open_gateway(settings: Settings, clock: Clock, *, watch: Watch | None = None
     """
     # The door never pays: only workers load the payment library.
     from shared.payments.connect import connect_gateway  # noqa: PLC0415
+    from shared.payments.metered import MeteredGateway  # noqa: PLC0415
 
     gateway = connect_gateway(with_secrets(settings), clock)
     return gateway if watch is None else MeteredGateway(gateway, clock, watch.meter)

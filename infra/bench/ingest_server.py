@@ -21,8 +21,8 @@ from infra.local.fibers import Fibers
 from infra.local.gateway import Gateway, Handler
 from infra.local.server import BACKLOG, DEFAULT_THREADS, IDLE_CONNECTION_S
 from infra.local.tokens import local_key
-from ingest.handler import Host, build_app, handler, shut, warm
 from ingest.parts import make_parts
+from ingest.process import Host, build_app, handler, shut, warm
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
 from shared.settings import read_settings

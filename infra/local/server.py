@@ -29,7 +29,7 @@ from infra.local.gateway import Gateway
 from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
 from infra.usage import Usage
-from ingest.handler import Host, handler, shut, warm
+from ingest.process import Host, handler, shut, warm
 from shared.domain.errors import OnsaleError
 from shared.settings import Settings, read_settings
 from shared.system import SystemClock, SystemIds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from aws_lambda_powertools.event_handler import Response
 from pydantic import Field
@@ -22,7 +22,9 @@ from ingest.routes.showing import show_order
 from ingest.try_payment import try_payment
 from shared.domain.errors import Invalid, Unavailable
 from shared.metrics import PAYMENT_NOTICES
-from shared.ports.payment import NoticeReader, PaymentNotice
+
+if TYPE_CHECKING:
+    from shared.ports.payment import NoticeReader, PaymentNotice
 
 SIGNATURE = "stripe-signature"
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from shared.domain.throttling.report import (
-    BUCKET_S,
-    Attempts,
-    Bucket,
-    Demand,
-    DemandKey,
-    Row,
-    RowKey,
-    Throttled,
-    ThrottleKey,
-)
-from shared.domain.throttling.request import Ending, Request, event_of
+from shared.domain.throttling.request import BUCKET_S, Ending, Request, event_of
 from shared.metering.meter import Meter
 from shared.metrics import ATTEMPTS, THROTTLES
 from shared.ports.system import Clock
+
+if TYPE_CHECKING:
+    from shared.domain.throttling.report import Attempts, DemandKey, RowKey, ThrottleKey
 
 # Kinds of attempts told apart by their key; more than a large sale's shards times its operations. Others are counted
 # together, so that totals are always exact.
@@ -47,10 +40,10 @@ class _Demand:
             self.refused.discard(oldest)
             self.worst = max(self.worst or (oldest, units), (oldest, units), key=lambda one: one[1])
 
-    def value(self) -> Demand:
-        """Return it as it stands now."""
+    def value(self) -> tuple[dict[int, float], frozenset[int]]:
+        """Return it as it stands now: what a `Demand` is made of."""
         worst = [self.worst] if self.worst is not None else []
-        return Demand(dict([*worst, *self.seconds.items()]), frozenset([*self.refused, *(one[0] for one in worst)]))
+        return dict([*worst, *self.seconds.items()]), frozenset([*self.refused, *(one[0] for one in worst)])
 
 
 class Ledger:
@@ -84,6 +77,9 @@ class Ledger:
 
     def read(self) -> Attempts:
         """Return all counts as they stand now."""
+        # Only dashboards ask; a cold start does without.
+        from shared.domain.throttling.report import Attempts, Bucket, Demand, Row, Throttled  # noqa: PLC0415
+
         with self._lock:
             return Attempts(
                 rows={key: Row(*row) for key, row in self._rows.items()},
@@ -92,7 +88,11 @@ class Ledger:
                     second: Bucket(bucket[0], bucket[1], dict(self._reasons.get(second, {})))
                     for second, bucket in self._buckets.items()
                 },
-                demand={key: one.value() for key, one in self._demand.items() if one.refused or one.worst is not None},
+                demand={
+                    key: Demand(*one.value())
+                    for key, one in self._demand.items()
+                    if one.refused or one.worst is not None
+                },
             )
 
     def resume(self, attempts: Attempts) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ingest.console.look import Look
 from ingest.console.shapes import ThrottleCard, ThrottlePoint
 from shared.domain.throttling.explain import explain
-from shared.domain.throttling.report import BUCKET_S, Attempts, Demand
-from shared.domain.throttling.request import event_of
+from shared.domain.throttling.report import Attempts, Demand
+from shared.domain.throttling.request import BUCKET_S, event_of
 from shared.metering.snapshot import add_snapshots
 
 # How far back the points go, and what counts as recent.

@@ -15,7 +15,6 @@ RowKey = tuple[str, str, str, str]
 ThrottleKey = tuple[str, str, str, str, str]
 # Table, event, and whether it is written.
 DemandKey = tuple[str, str, bool]
-BUCKET_S = 5
 
 
 @dataclass(frozen=True, slots=True)

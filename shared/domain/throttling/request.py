@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 SEVERAL = "several"
 # A batch read that leaves keys unread says no reason; this is ours for it.
 UNPROCESSED = "UnprocessedKeys"
+# Attempts are told in steps of so many seconds.
+BUCKET_S = 5
 _BUYER = re.compile(r"\A([^#/]+)#buyer/")
 _ARN = re.compile(r"(?:.*:)?table/([^/]+)(?:/index/([^/]+))?\Z")
 

@@ -11,9 +11,9 @@ from aws_lambda_powertools import Logger
 
 from ingest.buyer_guard import BuyerGuard, Pace
 from ingest.door import Door
-from ingest.handler import build_app
 from ingest.marked_buyers import MarkedBuyers, nobody
 from ingest.parts import Parts, make_parts
+from ingest.process import build_app
 from shared.domain.errors import AnswerLost
 from shared.payments.charges import check_chargeable
 from shared.ports.store import Store

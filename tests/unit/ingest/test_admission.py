@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ingest.errors import OverBudget
-from ingest.handler import build_app
+from ingest.process import build_app
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_sale
 from tests.fakes.system import FakeClock

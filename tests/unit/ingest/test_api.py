@@ -22,10 +22,11 @@ def test_an_address_is_served_alike_by_either_resolver(door: Door) -> None:
 
 
 def test_a_start_loads_what_buyers_reach_and_no_more() -> None:
-    """Staff's routes, the documentation, the payment library and every store come later."""
+    """Staff's routes, the documentation, the payment library, every store and what trouble needs come later."""
     program = "import sys, ingest.handler; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
 
     assert {noun.__name__ for noun in BUYERS_NOUNS} <= set(loaded)
     assert not {"ingest.routes.staff", "ingest.routes.docs", "ingest.all_routes"} & set(loaded)
     assert not {"stripe", "boto3", "sqlite3", "aws_lambda_powertools.event_handler.openapi.models"} & set(loaded)
+    assert not {"tenacity", "shared.ports.payment", "shared.ports.stats", "shared.metering.snapshot"} & set(loaded)

@@ -11,9 +11,9 @@ from ingest import buyer_guard as room
 from ingest.buyer_guard import MARKED, ORDINARY, BuyerGuard
 from ingest.door import Door
 from ingest.errors import TooFast
-from ingest.handler import build_app
 from ingest.marked_buyers import TTL_S, Job, MarkedBuyers
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.domain.errors import Unavailable
 from shared.domain.stats.mark import Mark
 from tests.fakes.system import FakeClock, SeededIds

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.handler import build_app
+from ingest.process import build_app
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import locate_order
 from shared.domain.transitions import confirm, hold, reject

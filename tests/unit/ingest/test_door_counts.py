@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.handler import build_app
 from ingest.insight import Insight
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.metering.emf import make_sender
 from shared.metering.watch import Watch
 from shared.metrics import ORDERS, REQUEST_S, REQUESTS

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from consumers.stream.handler import handle
-from ingest.handler import build_app
 from ingest.insight import Insight
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.domain import transitions
 from shared.domain.order import Duty, Order, Payment, PaymentState, Reason
 from shared.domain.order_id import locate_order

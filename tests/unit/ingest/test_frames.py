@@ -11,9 +11,9 @@ import pytest
 from ingest.console.board import FRAME_S
 from ingest.console.cards.shard_strip import LOOKS
 from ingest.console.cards.workers import SILENT_AFTER_S
-from ingest.handler import build_app
 from ingest.insight import Insight
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.domain.errors import Unavailable
 from shared.domain.sale import Pool
 from shared.domain.stats.states import EventStates

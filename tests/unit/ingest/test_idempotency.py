@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ingest.handler import build_app
+from ingest.process import build_app
 from shared.domain.order_id import locate_order
 from shared.domain.sale import Sale, SaleStatus, TicketType
 from shared.ports.control import Notice, PoolNotice, Word

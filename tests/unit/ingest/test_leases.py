@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.budget import split_budget
-from ingest.handler import build_app
 from ingest.leases import LEASE_S, Leases
+from ingest.process import build_app
 from ingest.sale_cache import STALE_S
 from shared.domain.errors import Unavailable
 from shared.ports.control import GrantTurn, SaleView

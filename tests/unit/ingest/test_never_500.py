@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.door import Door
-from ingest.handler import build_app
 from ingest.parts import make_parts
+from ingest.process import build_app
 from shared.payments.charges import check_chargeable
 from shared.stores.sqlite import SqliteStore
 from tests.builders import make_sale

@@ -11,9 +11,9 @@ import pytest
 
 from infra.local.payment_service.signatures import signature_header
 from ingest.door import Door
-from ingest.handler import build_app
 from ingest.note_payment import ORPHAN_AFTER_MS
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.domain.journey import Step
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status
 from shared.domain.order_id import OrderKey, order_key

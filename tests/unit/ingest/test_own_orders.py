@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from ingest.door import Door
-from ingest.handler import build_app
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.domain.money import Money
 from shared.domain.order import Status
 from shared.ports.buyer_orders import BuyerOrder

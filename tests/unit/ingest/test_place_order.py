@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from ingest.handler import build_app
 from ingest.parts import Parts
+from ingest.process import build_app
 from shared.domain.order import Status
 from shared.domain.order_id import locate_order
 from shared.domain.sale import Pool, SaleStatus, TicketType

@@ -8,9 +8,9 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from consumers.stream.handler import handle
-from ingest.handler import build_app
 from ingest.insight import Insight
 from ingest.parts import Parts
+from ingest.process import build_app
 from ingest.queue_look import DEPTH_BUDGET
 from shared.domain.errors import Throttled, Unavailable
 from shared.domain.order import Lane

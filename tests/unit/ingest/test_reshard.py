@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.handler import build_app
+from ingest.process import build_app
 from shared.domain import transitions
 from shared.domain.order import Order, Reason, Status
 from shared.domain.order_id import home_of, locate_order, older_homes, parse_order_id

@@ -11,8 +11,8 @@ from typing import TypeVar
 import pytest
 
 from infra.local.fibers import Fibers
-from ingest.handler import build_app
 from ingest.parts import make_parts
+from ingest.process import build_app
 from ingest.sale_cache import SaleCache
 from ingest.turn import Turn
 from shared.domain.order import Order
