@@ -12,17 +12,19 @@ from ingest.routes import (
     orders,
     own_orders,
     parked,
-    payments,
+    payment_attempts,
     queue,
     refunds,
     sales,
     staff,
+    webhooks,
 )
 
 NOUNS = (
     orders,
     own_orders,
-    payments,
+    payment_attempts,
+    webhooks,
     sales,
     staff,
     console,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.used_actions import used_actions
+from ingest.all_routes import NOUNS
+from tests.deployment.used_actions import BUYER_ROUTES, STAFF_ROUTES, used_actions
 
 FUNCTIONS = (
     "IngestFunction", "StaffFunction", "StreamFunction", "MarkBotsFunction", "DrainFunction", "ReconcileFunction",
@@ -97,6 +98,13 @@ def test_a_widened_role_is_found(resources: dict[str, Any]) -> None:
     roles["StaffRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"][0]["Resource"] = "*"
 
     assert len({line.split(":")[0] for line in findings(roles)}) == 2
+
+
+def test_every_route_belongs_to_one_of_the_two_doors() -> None:
+    """A noun that neither names would be left out of what the doors' code does."""
+    names = sorted(noun.__name__.removeprefix("ingest.routes.") for noun in NOUNS)
+
+    assert sorted([*BUYER_ROUTES, *STAFF_ROUTES]) == names
 
 
 def test_functions_do_not_share_roles(resources: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ COPIES = {r"\bcopies\.list_orders\b": ("buyer-orders", "Query"), r"\bstore\.put\
 # The live frame is read from seats and counts, so it is served beside staff's screens, and cached at the edge.
 STAFF_ROUTES = ("staff", "growth", "refunds", "figures", "hand_out", "parked", "queue", "console")
 LIVE = ("ingest.live", "ingest.console")
-BUYER_ROUTES = ("orders", "own_orders", "payments", "sales", "health", "docs")
+BUYER_ROUTES = ("orders", "own_orders", "payment_attempts", "webhooks", "sales", "health", "docs")
 _LOCAL = ("shared.stores.sqlite", "infra.local")
 
 
@@ -84,7 +84,6 @@ def modules_of(function: str) -> frozenset[str]:
     doors = {"IngestFunction": (BUYER_ROUTES, STAFF_ROUTES), "StaffFunction": (STAFF_ROUTES, BUYER_ROUTES)}
     if function in doors:
         mine, others = doors[function]
-        mine = tuple(name for name in mine if file_of(f"ingest.routes.{name}").exists())
         without = ("ingest.api", *(f"ingest.routes.{name}" for name in others), *_LOCAL)
         if function == "IngestFunction":
             without = (*without, *LIVE)

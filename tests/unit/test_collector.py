@@ -22,7 +22,7 @@ def test_nothing_is_collected_while_loading() -> None:
     """It runs again afterwards, also after an error, without what was made meanwhile."""
     with paused():
         assert not gc.isenabled()
-        made = [[] for _ in range(1_000)]
+        made: list[list[int]] = [[] for _ in range(1_000)]
     assert gc.isenabled()
     assert gc.get_freeze_count() > len(made)
 

@@ -1,4 +1,4 @@
-"""Payments: another try by the buyer, news from the payment service."""
+"""News from the payment service."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import Field
 
 from ingest.errors import Malformed
-from ingest.idempotency_key import HEADER, read_idempotency_key
-from ingest.identity import BUY
 from ingest.note_payment import Noted, note_payment
 from ingest.parts import Parts
-from ingest.requests import PaymentAttemptRequest
 from ingest.resolver import Resolver
-from ingest.responses import Answer, OrderAnswer
+from ingest.responses import Answer
 from ingest.routes.answering import answer
-from ingest.routes.documented import answers, needs
-from ingest.routes.showing import show_order
-from ingest.try_payment import try_payment
+from ingest.routes.documented import answers
 from shared.domain.errors import Invalid, Unavailable
 from shared.metrics import PAYMENT_NOTICES
 
@@ -39,31 +34,7 @@ class NotedAnswer(Answer):
 
 
 def register(app: Resolver, parts: Parts) -> None:
-    """Put the routes of payments on a resolver."""
-
-    @app.post(
-        "/v1/events/<event_id>/orders/<order_id>/payment-attempts",
-        summary="Try another card",
-        description="For an order whose card was declined, while its seats are held; five tries in all. The answer "
-        "comes at once, a worker charges the card: look at the order for how it went.",
-        operation_id="try_payment",
-        tags=["orders"],
-        security=needs(BUY),
-        responses=answers(
-            {202: (OrderAnswer, "The try is written on the order.")},
-            HTTPStatus.NOT_FOUND,
-            HTTPStatus.CONFLICT,
-            body=True,
-            headers={"Location": "Where to read the order."},
-        ),
-    )
-    def attempt(event_id: str, order_id: str, body: PaymentAttemptRequest) -> Response[str]:
-        key = read_idempotency_key(app.header(HEADER))
-        order, view = try_payment(
-            parts, event_id, order_id, app.identity.subject, method=body.payment_method, idempotency_key=key
-        )
-        shown = show_order(parts, order, view, own=True)
-        return answer(HTTPStatus.ACCEPTED, shown, location=f"/v1/events/{event_id}/orders/{order.key.order_id}")
+    """Put the route on a resolver."""
 
     @app.post(
         "/v1/webhooks/payments",
