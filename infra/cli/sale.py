@@ -46,6 +46,9 @@ def create(
     hold_ttl_s: Annotated[int, typer.Option(min=1, help="How long seats are held for payment, in seconds.")] = 600,
     max_per_order: Annotated[int, typer.Option(min=1, help="Most tickets in one order.")] = 10,
     max_per_buyer: Annotated[int | None, typer.Option(min=1, help="Most tickets of one buyer.")] = None,
+    accept_per_s: Annotated[
+        int | None, typer.Option(min=1, help="Orders a second that the door takes in all; 100,000 without it.")
+    ] = None,
     file: Annotated[
         Path | None, typer.Option(help="A whole definition as JSON instead: several pools and ticket types.")
     ] = None,
@@ -73,6 +76,7 @@ def create(
             hold_ttl_s=hold_ttl_s,
             max_per_order=max_per_order,
             max_per_buyer=max_per_buyer,
+            accept_per_s=accept_per_s,
         )
     else:
         raise Usage("Name the event, or a whole definition with --file.")

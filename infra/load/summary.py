@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ class Summary:
     """Figures of one stampede.
 
     `accepted` are orders with a 202, `refused` buyers who were finally turned away, `gave_up` buyers without a final
-    answer. `accepted_per_s` runs from the first accepted answer to that of the ninth tenth. Latencies run from the
+    answer. `accepted_per_s` runs from the first accepted answer to that of the ninth tenth,
+    `accepted_in_one_second` is the most of them within any second. Latencies run from the
     press, or the return, of a buyer to the 202, a wait for a connection included.
     """
 
@@ -35,6 +37,7 @@ class Summary:
     server_errors: int
     bare_503: int
     accepted_per_s: float
+    accepted_in_one_second: int
     accept_ms_p50: float
     accept_ms_p99: float
     read_ms_p50: float
@@ -87,6 +90,7 @@ def summarise(path: Path) -> Summary:
         server_errors=counts["server_errors"],
         bare_503=counts["bare_503"],
         accepted_per_s=_pace(accepted_at),
+        accepted_in_one_second=most_within(accepted_at, 1000),
         accept_ms_p50=percentile(accept_ms, 0.50),
         accept_ms_p99=percentile(accept_ms, 0.99),
         read_ms_p50=percentile(read_ms, 0.50),
@@ -110,3 +114,15 @@ def _pace(times_ms: list[int]) -> float:
     times_ms = sorted(times_ms)
     counted = max(2, int(MOST * len(times_ms)))
     return round(counted / max(0.001, (times_ms[counted - 1] - times_ms[0]) / 1000), 1)
+
+
+def most_within(times_ms: Iterable[int], window_ms: int) -> int:
+    """Return the most times that lie less than a window apart."""
+    recent: deque[int] = deque()
+    most = 0
+    for at_ms in sorted(times_ms):
+        recent.append(at_ms)
+        while recent[0] <= at_ms - window_ms:
+            recent.popleft()
+        most = max(most, len(recent))
+    return most

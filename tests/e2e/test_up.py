@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from infra.load.summary import most_within
 from tests.e2e.house import Up, onsale, up, wait_until_gone
 
 pytestmark = pytest.mark.timeout(180)
@@ -141,3 +144,29 @@ def test_a_killed_worker_comes_back_and_orders_outlive_a_killed_system(tmp_path:
     with up(data, "--workers", "1") as second:
         shown = json.loads(second.onsale("order", "show", "demo", bought["order_id"], "--json").stdout)
     assert shown["tickets"] == bought["tickets"]
+
+
+def test_a_crowd_behind_a_small_door_gets_in_at_the_doors_pace(shop: Up, tmp_path: Path) -> None:
+    """Refused buyers come back when they were told to: all get in, no second takes more than the budget, none is bare.
+
+    Orders bear the time at which they were looked at, a moment before the budget was asked.
+    """
+    budget, buyers = 100, 500
+    created = shop.onsale(
+        "sale", "create", "door", "--seats", "3000", "--accept-per-s", str(budget), "--max-per-order", "4"
+    )
+    assert created.returncode == 0, created.stderr
+    receipts = tmp_path / "receipts.jsonl"
+
+    arguments = ("--event", "door", "--buyers", str(buyers), "--calm", "--no-measure", "--receipts", str(receipts))
+    done = shop.onsale("stampede", *arguments, "--json")
+
+    figures = json.loads(done.stdout)
+    assert (figures["accepted"], figures["refused"], figures["gave_up"]) == (buyers, 0, 0)
+    assert figures["problems"]["over-budget"] > buyers / 2
+    assert (figures["bare_503"], figures["server_errors"], figures["no_answers"]) == (0, 0, 0)
+    with closing(sqlite3.connect(shop.data / "onsale.db")) as store:
+        query = "SELECT json_extract(item, '$.accepted_at') FROM orders WHERE pk LIKE 'door#%'"
+        times_ms = [at_ms for (at_ms,) in store.execute(query)]
+    assert len(times_ms) == buyers
+    assert most_within(times_ms, 980) <= budget

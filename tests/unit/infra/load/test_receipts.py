@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.load.receipts import Answer, Kind, Receipt, read_receipts, receipt_line
-from infra.load.summary import percentile, summarise
+from infra.load.summary import most_within, percentile, summarise
 from shared.domain.errors import Invalid
 
 RECEIPT = Receipt(
@@ -71,3 +71,11 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
     assert percentile([5.0, 1.0, 3.0], 0.5) == 3.0
     assert percentile([5.0, 1.0, 3.0], 0.99) == 5.0
     assert percentile([], 0.5) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "most"), [([], 0), ([5], 1), ([0, 999, 1000], 2), ([3000, 0, 400, 999, 2000], 3), ([7] * 4, 4)]
+)
+def test_the_busiest_second_may_begin_at_any_moment(times_ms: list[int], most: int) -> None:
+    """Times come in any order; two that are exactly a second apart never share one."""
+    assert most_within(times_ms, 1000) == most
