@@ -13,6 +13,7 @@ from ingest.resolver import Resolver
 from ingest.routes import health, orders, payment_attempts, sales
 
 RUSH = (orders, payment_attempts, sales, health)
+RUSH_PATH = "/v1/events/"
 
 Register = Callable[[Resolver, Parts], None]
 
@@ -52,7 +53,7 @@ def register_all(app: Resolver, parts: Parts) -> None:
 
 # Whatever begins like this is a route of theirs, or none at all.
 GROUPS = {
-    "/v1/events/": register_rush,
+    RUSH_PATH: register_rush,
     "/healthz": register_rush,
     "/v1/orders": register_own_orders,
     "/v1/webhooks/": register_webhooks,

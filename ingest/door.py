@@ -48,6 +48,14 @@ class Door:
         finally:
             idle.append(resolver)
 
+    def prepare(self, path: str, count: int) -> None:
+        """Have resolvers ready for so many requests at the same time: making one takes as long as ten answers."""
+        idle = self._idle[self._routes_for(path)]
+        while len(idle) < count:
+            resolver = self.make_resolver(path)
+            resolver.prepare()
+            idle.append(resolver)
+
     def make_resolver(self, path: str = "") -> Resolver:
         """Make a resolver with the routes that may serve an address."""
         resolver = Resolver(self._parts)

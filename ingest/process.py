@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from ingest.api import routes_for
+from ingest.api import RUSH_PATH, routes_for
 from ingest.buyer_guard import BuyerGuard
 from ingest.door import Door
 from ingest.insight import Insight
@@ -41,12 +41,13 @@ class Host:
     """What a machine that runs several processes lends to this one.
 
     The process counts by `watch`, `others` reads what its neighbours have counted, and requests for orders wait by
-    `waiting` (None: each stops its thread).
+    `waiting` (None: each stops its thread). What buyers press is made ready for `at_once` requests at a time.
     """
 
     watch: Watch = field(default_factory=lambda: Watch(SystemClock()))
     others: Callable[[], Sequence[Snapshot]] = tuple
     waiting: Waiting | None = None
+    at_once: int = 0
 
 
 class _Wired:
@@ -60,8 +61,10 @@ class _Wired:
         if self._door is None:
             with self._lock:
                 if self._door is None:
+                    host = host or Host()
                     with paused():
-                        self._door = build_app(_real_parts(host or Host()))
+                        self._door = build_app(_real_parts(host))
+                        self._door.prepare(RUSH_PATH, host.at_once)
                     # Of whoever ran here before, the last second's orders still count: see ingest.admission.
                     sleep_s(max(0.0, SECOND_S - process_age_s()))
         return self._door

@@ -59,6 +59,11 @@ class Resolver(APIGatewayHttpResolver):
         self.current_event = APIGatewayProxyEventV2(dict(event), read_json)
         return super().resolve(event, context)
 
+    def prepare(self) -> None:
+        """Compile every route's parameters now, which Powertools leaves to its first request."""
+        for route in self._static_routes + self._dynamic_routes:
+            _ = route.dependant
+
     def header(self, name: str) -> str | None:
         """Return a header of the present request; the gateway hands names over in lower case."""
         value: str | None = self.event["headers"].get(name.lower())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from types import TracebackType
@@ -34,8 +35,10 @@ class Turn:
     def release(self) -> None:
         """Give it back; all who wait try again."""
         self._lock.release()
-        while self._before:
-            self._before.popleft().open()
+        # Another one may be emptying the queue at the same time.
+        with contextlib.suppress(IndexError):
+            while True:
+                self._before.popleft().open()
 
     def __enter__(self) -> None:
         self.acquire()

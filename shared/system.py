@@ -8,12 +8,10 @@ import secrets
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-T = TypeVar("T")
 
 
 class SystemClock:
@@ -87,13 +85,17 @@ class ThreadGate:
 class ThreadWaiting:
     """Every caller has a thread of its own, which stands still."""
 
+    def may_block(self) -> bool:
+        """Say yes."""
+        return True
+
     def gate(self) -> ThreadGate:
         """Return a closed gate."""
         return ThreadGate()
 
-    def aside(self, job: Callable[[], T]) -> T:
-        """Carry it out here."""
-        return job()
+    def start(self, job: Callable[[], object]) -> None:
+        """Carry it out on a new thread."""
+        threading.Thread(target=job).start()
 
     def sleep(self, seconds: float) -> None:
         """Let the thread wait."""

@@ -36,7 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
-    fibers = Fibers(DEFAULT_THREADS) if settings.store == "sqlite" else None
+    fibers = Fibers() if settings.store == "sqlite" else None
     with contextlib.redirect_stdout(sys.stderr):
         answer = _without_store() if options.no_store else _with_store(fibers)
     key = local_key(Path(settings.data_dir)).public_key()

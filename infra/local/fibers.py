@@ -64,43 +64,44 @@ class _FiberGate:
 class Fibers:
     """Runs jobs as fibers; implements `Waiting` for them, and as threads wait for whoever is none."""
 
-    def __init__(self, threads: int) -> None:
-        """Carry out what would block the loop on `threads` threads."""
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="aside")
+    def __init__(self) -> None:
+        """Have one thread beside the loop."""
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
 
     async def run(self, job: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401 - as the job takes them
         """Return what a job returns. When the caller is cancelled the job goes on to its end all the same."""
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[T] = loop.create_future()
+        ended: asyncio.Future[None] = loop.create_future()
+        answer: list[T] = []
+        errors: list[BaseException] = []
 
         def body() -> None:
             try:
-                answer = job(*arguments)
+                answer.append(job(*arguments))
             except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to who waits for the job
-                if not ended.done():
-                    ended.set_exception(error)
-            else:
-                if not ended.done():
-                    ended.set_result(answer)
+                errors.append(error)
+            if not ended.done():
+                ended.set_result(None)
 
         _Fiber(loop, body).switch()
-        return ended.result() if ended.done() else await ended
+        if not ended.done():
+            await ended
+        if errors:
+            raise errors[0]
+        return answer[0]
+
+    def may_block(self) -> bool:
+        """Say whether the caller is a thread and no fiber."""
+        return not isinstance(getcurrent(), _Fiber)
 
     def gate(self) -> Gate:
         """Return a closed gate for the present fiber or thread."""
         fiber = getcurrent()
         return _FiberGate(fiber) if isinstance(fiber, _Fiber) else ThreadGate()
 
-    def aside(self, job: Callable[[], T]) -> T:
-        """Carry out a fiber's job on another thread, and a thread's on its own."""
-        fiber = getcurrent()
-        if not isinstance(fiber, _Fiber):
-            return job()
-        gate = _FiberGate(fiber)
-        done = self._pool.submit(job)
-        done.add_done_callback(lambda _: gate.open())
-        gate.wait()
-        return done.result()
+    def start(self, job: Callable[[], object]) -> None:
+        """Carry a job out on the one thread beside the loop, after what that one is at."""
+        self._beside.submit(job)
 
     def sleep(self, seconds: float) -> None:
         """Let a fiber or a thread wait."""
@@ -113,5 +114,5 @@ class Fibers:
         gate.wait()
 
     def close(self) -> None:
-        """Return when the threads have ended, after what they are at."""
-        self._pool.shutdown()
+        """Return when the thread beside the loop has ended, after what it is at."""
+        self._beside.shutdown()

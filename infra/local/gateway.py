@@ -32,8 +32,8 @@ Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 
 # Requests begun and not yet answered; more would only grow the time that each waits.
 MAX_IN_FLIGHT = 2_000
-# Requests answered by fibers at a time: as many as share one transaction of the store.
-MAX_FIBERS = 128
+# Orders placed by fibers at a time, and as many looked at: enough to fill a transaction while the one before is synced.
+MAX_FIBERS = 32
 # Placing an order and looking at it: what waits by nothing but its store and the sale's turn.
 _FOR_FIBERS = re.compile(r"(?:GET|POST) /v1/events/[^/]+/orders(?:/[^/]+)?")
 
@@ -58,7 +58,8 @@ class Gateway:
         self._ids = ids
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="door")
         self._fibers = fibers
-        self._room = asyncio.Semaphore(MAX_FIBERS)
+        # Who only looks does not wait for those who write.
+        self._rooms = {"GET": asyncio.Semaphore(MAX_FIBERS), "POST": asyncio.Semaphore(MAX_FIBERS)}
         self._in_flight = 0
         self._prefix = ids.random_bytes(6).hex()
         self._numbers = itertools.count(1)
@@ -109,7 +110,7 @@ class Gateway:
 
     async def _handle(self, scope: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         if self._fibers is not None and _FOR_FIBERS.fullmatch(f"{scope['method']} {scope['path']}"):
-            async with self._room:
+            async with self._rooms[scope["method"]]:
                 return await self._fibers.run(self._answer, scope, headers, body)
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, scope, headers, body)
 

@@ -25,7 +25,7 @@ from infra.local.authorizer import Authorizer
 from infra.local.counts import Counts
 from infra.local.fibers import Fibers
 from infra.local.front import Front
-from infra.local.gateway import Gateway
+from infra.local.gateway import MAX_FIBERS, Gateway
 from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
 from infra.usage import Usage
@@ -95,10 +95,10 @@ def _gateway(settings: Settings, threads: int, counts: Counts) -> Gateway:
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
     # A store on the network stops its caller's thread; it is not for fibers.
-    fibers = Fibers(threads) if settings.store == "sqlite" else None
+    fibers = Fibers() if settings.store == "sqlite" else None
     # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
     with contextlib.redirect_stdout(sys.stderr):
-        warm(Host(counts.watch, counts.others, fibers))
+        warm(Host(counts.watch, counts.others, fibers, MAX_FIBERS if fibers is not None else threads))
     return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads, fibers=fibers)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -53,12 +51,16 @@ class Gate(Protocol):
 class Waiting(Protocol):
     """How the present caller waits: a thread stands still; callers who share one let each other go on meanwhile."""
 
+    def may_block(self) -> bool:
+        """Say whether the present caller may stand still: nobody else needs its thread."""
+        ...
+
     def gate(self) -> Gate:
         """Return a closed gate for the present caller."""
         ...
 
-    def aside(self, job: Callable[[], T]) -> T:
-        """Carry out what may take long, and return its answer or raise its error."""
+    def start(self, job: Callable[[], object]) -> None:
+        """Have a job carried out by a thread that nobody waits for; from any thread."""
         ...
 
     def sleep(self, seconds: float) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from shared.domain.errors import Unavailable
 from shared.domain.times import format_time_ms
 from shared.stores.sqlite.checkpoints import Checkpointer
-from shared.stores.sqlite.connections import check_file, connect, create_schema, make_file
+from shared.stores.sqlite.connections import BUSY_TIMEOUT_S, check_file, connect, create_schema, make_file
 from shared.stores.sqlite.errors import translate
 from shared.stores.sqlite.group_commit import GroupCommit
 from shared.stores.sqlite.turnstile import Turnstile
@@ -37,6 +37,8 @@ class Database:
         Unavailable or Broken says why that cannot be, and what to do.
         """
         self._path = path
+        # Who shares a thread must not stand still inside SQLite: it is told, and its caller comes again.
+        self._reader_timeout_s = BUSY_TIMEOUT_S if waiting is None else 0.0
         self.place = "The store in memory" if path is None else str(path)
         self._closed = False
         self._idle: deque[sqlite3.Connection] = deque()
@@ -122,7 +124,7 @@ class Database:
             return self._idle.pop()
         except IndexError:
             assert self._path is not None  # noqa: S101 - for the type checker: memory has one connection
-            return connect(self._path)
+            return connect(self._path, busy_timeout_s=self._reader_timeout_s)
 
     def _put_back(self, connection: sqlite3.Connection) -> None:
         if self._closed:

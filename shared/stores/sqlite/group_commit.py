@@ -1,7 +1,8 @@
 """Durable writes, grouped: callers that write at the same time share one transaction and one sync of the disk.
 
 There is no writer thread. The first that comes leads: it carries out what has gathered, its own job among it,
-commits, wakes the others and hands the lead to whoever came meanwhile. One alone pays for no hand-over.
+commits, wakes the others and hands the lead to whoever came meanwhile. One alone pays for no hand-over. A caller that
+shares its thread with others never leads: for it a thread is started that leads until nobody waits.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shared.stores.sqlite.errors import translate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shared.ports.system import Gate, Waiting
+    from shared.ports.system import Waiting
 
     # Carries out the jobs of all who asked for the same thing with an argument each; an answer for each.
     Together = Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]]
@@ -33,12 +34,13 @@ MAX_GROUP = 128
 class _Ticket:
     """One waiting job; `gate` opens when it is done or when its caller is to lead."""
 
-    __slots__ = ("argument", "done", "error", "gate", "job", "leads", "value")
+    __slots__ = ("argument", "done", "error", "gate", "job", "leads", "may_lead", "value")
 
-    def __init__(self, job: Together, argument: object, gate: Gate) -> None:
+    def __init__(self, job: Together, argument: object, waiting: Waiting) -> None:
         self.job = job
         self.argument = argument
-        self.gate = gate
+        self.gate = waiting.gate()
+        self.may_lead = waiting.may_block()
         self.leads = False
         self.done = False
         self.value: Any = None
@@ -85,16 +87,16 @@ class GroupCommit:
         return cast("T", self._run(job, argument))
 
     def _run(self, job: Together, argument: object) -> object:
-        ticket = _Ticket(job, argument, self._waiting.gate())
+        ticket = _Ticket(job, argument, self._waiting)
         with self._mutex:
             self._queue.append(ticket)
             if not self._led:
-                self._led = ticket.leads = True
+                self._give_lead()
         try:
             if not ticket.leads:
                 ticket.gate.wait()
             if not ticket.done:
-                self._waiting.aside(lambda: self._lead(ticket))
+                self._lead()
         except BaseException:
             self._abandon(ticket)
             raise
@@ -102,7 +104,26 @@ class GroupCommit:
             raise ticket.error
         return ticket.value
 
-    def _lead(self, own: _Ticket) -> None:
+    def _lead(self) -> None:
+        """Carry out one group, the caller's own job among it, and pass the lead on."""
+        try:
+            self._serve()
+        finally:
+            with self._mutex:
+                self._give_lead()
+
+    def _lead_on(self) -> None:
+        """Carry out one group after another until nobody waits."""
+        while True:
+            # Whatever went wrong, its group has been told.
+            with contextlib.suppress(BaseException):
+                self._serve()
+            with self._mutex:
+                if not self._queue:
+                    self._led = False
+                    return
+
+    def _serve(self) -> None:
         group: list[_Ticket] = []
         try:
             with self.turn:
@@ -110,16 +131,20 @@ class GroupCommit:
         finally:
             for ticket in group:
                 ticket.done = True
-                if ticket is not own:
+                if not ticket.leads:
                     ticket.gate.open()
-            with self._mutex:
-                self._hand_over()
 
-    def _hand_over(self) -> None:
+    def _give_lead(self) -> None:
+        """Let the first in the queue lead, or a thread in its place; the mutex is held."""
         self._led = bool(self._queue)
-        if self._led:
-            self._queue[0].leads = True
-            self._queue[0].gate.open()
+        if not self._led:
+            return
+        first = self._queue[0]
+        if first.may_lead:
+            first.leads = True
+            first.gate.open()
+        else:
+            self._waiting.start(self._lead_on)
 
     def _abandon(self, ticket: _Ticket) -> None:
         """Take the job of an interrupted caller out of the queue, so that nobody waits for its lead."""
@@ -127,7 +152,7 @@ class GroupCommit:
             if ticket in self._queue:
                 self._queue.remove(ticket)
                 if ticket.leads:
-                    self._hand_over()
+                    self._give_lead()
 
     def _carry_out(self, group: list[_Ticket]) -> None:
         """Gather a group and run it in one transaction; what goes wrong with all of it becomes every ticket's error."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,8 +37,8 @@ HUNDRED = 100
 
 @pytest.fixture
 def fibers() -> Iterator[Fibers]:
-    """Return fibers with two threads beside the loop's."""
-    fibers = Fibers(2)
+    """Return fibers with their thread beside the loop's."""
+    fibers = Fibers()
     yield fibers
     fibers.close()
 
@@ -72,6 +74,9 @@ def test_an_error_is_the_callers(fibers: Fibers) -> None:
         run_all(fibers, fail)
     with pytest.raises(ValueError, match="later"):
         run_all(fibers, fail_later)
+    # An error that means something to coroutines is none the less an error.
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        run_all(fibers, lambda: next(iter(())))
 
 
 def test_one_that_waits_lets_the_others_go_on(fibers: Fibers) -> None:
@@ -105,33 +110,20 @@ def test_a_gate_opened_before_anybody_waits_is_open(fibers: Fibers) -> None:
     assert run_all(fibers, job) == ["through"]
 
 
-def test_what_blocks_is_carried_out_aside(fibers: Fibers) -> None:
-    """On another thread, while another fiber runs; its answer and its error come back."""
+def test_a_job_that_is_started_is_waited_for_by_nobody(fibers: Fibers) -> None:
+    """It runs on another thread, one after another, while fibers go on."""
+    here, threads = threading.get_ident(), set()
     meeting = threading.Event()
-    here = threading.get_ident()
 
-    def blocked() -> int:
-        def job() -> int:
-            assert meeting.wait(WITHIN_S)
-            return threading.get_ident()
+    def start() -> None:
+        fibers.start(lambda: meeting.wait(WITHIN_S))
+        fibers.start(lambda: threads.add(threading.get_ident()))
 
-        return fibers.aside(job)
+    run_all(fibers, start, meeting.set)
+    fibers.close()
 
-    def meet() -> int:
-        meeting.set()
-        return here
-
-    def broken() -> int:
-        def job() -> int:
-            raise ValueError("aside")
-
-        with pytest.raises(ValueError, match="aside"):
-            fibers.aside(job)
-        return here
-
-    aside, *others = run_all(fibers, blocked, meet, broken)
-    assert aside != here
-    assert others == [here, here]
+    assert len(threads) == 1
+    assert here not in threads
 
 
 def test_a_fiber_that_sleeps_stops_nobody(fibers: Fibers) -> None:
@@ -149,10 +141,12 @@ def test_a_fiber_that_sleeps_stops_nobody(fibers: Fibers) -> None:
 
 def test_a_job_ends_although_nobody_waits_for_it(fibers: Fibers) -> None:
     """A sender who goes away does not leave a write half done."""
-    entered, ended = threading.Event(), asyncio.Event()
+    gates: list[Gate] = []
+    ended = asyncio.Event()
 
     def job() -> None:
-        fibers.aside(lambda: entered.wait(WITHIN_S))
+        gates.append(fibers.gate())
+        gates[0].wait()
         ended.set()
 
     async def leave() -> None:
@@ -161,7 +155,7 @@ def test_a_job_ends_although_nobody_waits_for_it(fibers: Fibers) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        entered.set()
+        gates[0].open()
         await ended.wait()
 
     asyncio.run(asyncio.wait_for(leave(), WITHIN_S))
@@ -182,7 +176,8 @@ def test_a_thread_waits_as_threads_do(fibers: Fibers) -> None:
     gate.wait()
     fibers.sleep(0)
 
-    assert fibers.aside(threading.get_ident) == threading.get_ident()
+    assert fibers.may_block()
+    assert run_all(fibers, fibers.may_block) == [False]
 
 
 def test_a_turn_goes_round_among_fibers(fibers: Fibers) -> None:
@@ -193,7 +188,7 @@ def test_a_turn_goes_round_among_fibers(fibers: Fibers) -> None:
     def take(number: int) -> bool:
         with turn:
             inside.append(number)
-            fibers.aside(lambda: None)
+            fibers.sleep(0)
             alone = inside == [number]
             inside.clear()
             return alone
@@ -215,7 +210,7 @@ def test_a_turn_that_is_not_waited_for_is_refused(fibers: Fibers) -> None:
 
 
 class _FarControl:
-    """A control store whose answers come from another thread."""
+    """A control store whose answers take a while."""
 
     def __init__(self, fibers: Fibers) -> None:
         self._fibers = fibers
@@ -223,7 +218,8 @@ class _FarControl:
 
     def get_sale(self, _: str) -> SaleView:
         self.reads += 1
-        return self._fibers.aside(lambda: SaleView(make_sale(), None))
+        self._fibers.sleep(0.01)
+        return SaleView(make_sale(), None)
 
 
 def test_a_hundred_cold_requests_are_one_read(fibers: Fibers) -> None:
@@ -291,17 +287,59 @@ def test_a_hundred_requests_on_one_thread_are_answered_each_for_itself(fibers: F
 
 
 def test_fibers_write_in_groups(fibers: Fibers, tmp_path: Path) -> None:
-    """A hundred writes of one thread take far fewer transactions, and one of another thread comes along."""
+    """A hundred writes of one thread take far fewer transactions, and those of another thread come along."""
     store = SqliteStore(tmp_path, FakeClock(), waiting=fibers)
     commits: list[str] = []
     store._database._writer.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
 
-    accepted = run_all(
-        fibers,
-        *(lambda n=n: store.accept(make_order(n)) for n in range(HUNDRED)),
-        lambda: fibers.aside(lambda: store.accept(make_order(HUNDRED))),
-    )
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(store.accept, make_order(HUNDRED))
+        accepted = run_all(fibers, *(lambda n=n: store.accept(make_order(n)) for n in range(HUNDRED)))
 
-    assert [one.created for one in accepted] == [True] * (HUNDRED + 1)
+    assert [one.created for one in [*accepted, beside.result()]] == [True] * (HUNDRED + 1)
     assert len(commits) < HUNDRED / 10
     store.close()
+
+
+def test_a_loop_that_ends_in_the_middle_leaves_nobody_waiting(tmp_path: Path) -> None:
+    """Fibers whose loop has ended are served all the same, and threads behind them are not held up."""
+    fibers = Fibers()
+    store = SqliteStore(tmp_path, FakeClock(), waiting=fibers)
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold(_: sqlite3.Connection) -> None:
+        entered.set()
+        assert leave.wait(WITHIN_S)
+
+    async def leave_fibers_waiting() -> None:
+        for number in range(3):
+            task = asyncio.create_task(fibers.run(store.accept, make_order(number)))
+            await asyncio.sleep(0)
+            task.cancel()
+
+    with ThreadPoolExecutor(2) as pool:
+        leader = pool.submit(store._database.write, hold)
+        assert entered.wait(WITHIN_S)
+        asyncio.run(leave_fibers_waiting())
+        behind = pool.submit(store.accept, make_order(3))
+        leave.set()
+        leader.result(WITHIN_S)
+        assert behind.result(WITHIN_S).created
+    fibers.close()
+
+    assert all(store.get_order(make_order(number).key) is not None for number in range(4))
+    store.close()
+
+
+def test_a_reader_that_shares_its_thread_is_told_at_once_that_the_file_is_busy(tmp_path: Path) -> None:
+    """It does not stand still inside SQLite; the caller of a thread of its own may."""
+    own = SqliteStore(tmp_path, FakeClock())
+    shared = SqliteStore(tmp_path, FakeClock(), waiting=Fibers())
+
+    def timeout_ms(store: SqliteStore) -> int:
+        return int(store._database.read(lambda connection: connection.execute("PRAGMA busy_timeout").fetchone()[0]))
+
+    assert timeout_ms(own) > 0
+    assert timeout_ms(shared) == 0
+    own.close()
+    shared.close()

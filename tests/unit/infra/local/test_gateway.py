@@ -15,6 +15,7 @@ from infra.local.fibers import Fibers
 from infra.local.gateway import Gateway
 from infra.local.gateway_event import gateway_event, joined_headers
 from ingest.errors import NotAuthenticated
+from shared.ports.system import Gate
 from tests.fakes.system import FakeClock, SeededIds
 
 Pairs = list[tuple[bytes, bytes]]
@@ -281,7 +282,7 @@ class _Threads:
 )
 def test_what_buyers_come_for_is_answered_by_fibers(method: str, path: str, by_fiber: bool) -> None:
     """On the loop's own thread, which nothing else may hold up: all other routes have threads."""
-    handler, fibers = _Threads(), Fibers(1)
+    handler, fibers = _Threads(), Fibers()
     gateway = Gateway(
         handler,
         _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
@@ -299,7 +300,7 @@ def test_what_buyers_come_for_is_answered_by_fibers(method: str, path: str, by_f
 def test_more_requests_than_fibers_wait_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many are begun at a time, all are answered."""
     monkeypatch.setattr(gateway_module, "MAX_FIBERS", 3)
-    fibers = Fibers(1)
+    fibers = Fibers()
     running, most = 0, 0
 
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's
@@ -325,4 +326,40 @@ def test_more_requests_than_fibers_wait_for_one(monkeypatch: pytest.MonkeyPatch)
 
     assert asyncio.run(ask_all()) == [200] * 20
     assert most == 3
+    gateway.close()
+
+
+def test_who_only_looks_does_not_wait_for_those_who_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Orders that stand before a slow disk leave room for reads."""
+    monkeypatch.setattr(gateway_module, "MAX_FIBERS", 2)
+    fibers = Fibers()
+    gates: list[Gate] = []
+
+    def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's
+        if event["requestContext"]["http"]["method"] == "POST":
+            gates.append(fibers.gate())
+            gates[-1].wait()
+        return {"statusCode": 200, "headers": {}, "body": ""}
+
+    gateway = Gateway(
+        handler,
+        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
+        clock=FakeClock(),
+        ids=SeededIds(),
+        threads=1,
+        fibers=fibers,
+    )
+
+    async def look_behind_writers() -> int:
+        writers = [asyncio.create_task(_ask(gateway, _scope("/v1/events/gig/orders", "POST"))) for _ in range(4)]
+        await asyncio.sleep(0)
+        status, _, _ = await asyncio.wait_for(_ask(gateway, _scope("/v1/events/gig/orders/1-ab")), 20)
+        while not all(writer.done() for writer in writers):
+            for gate in gates:
+                gate.open()
+            gates.clear()
+            await asyncio.sleep(0)
+        return status
+
+    assert asyncio.run(look_behind_writers()) == 200
     gateway.close()
