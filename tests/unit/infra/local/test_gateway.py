@@ -12,7 +12,7 @@ import pytest
 
 from infra.local import gateway as gateway_module
 from infra.local.fibers import Fibers
-from infra.local.gateway import Gateway
+from infra.local.gateway import Gateway, Handler
 from infra.local.gateway_event import gateway_event, joined_headers
 from ingest.errors import NotAuthenticated
 from shared.ports.system import Gate
@@ -258,8 +258,19 @@ def test_an_empty_request_is_an_event_too() -> None:
     assert event["requestContext"]["http"]["sourceIp"] == ""
 
 
+def _gateway(handler: Handler, fibers: Fibers) -> Gateway:
+    return Gateway(
+        handler,
+        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
+        clock=FakeClock(),
+        ids=SeededIds(),
+        threads=1,
+        fibers=fibers,
+    )
+
+
 class _Threads:
-    """A handler that tells on which thread it ran, and fails on demand."""
+    """A handler that tells on which thread it ran."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []
@@ -283,14 +294,7 @@ class _Threads:
 def test_what_buyers_come_for_is_answered_by_fibers(method: str, path: str, by_fiber: bool) -> None:
     """On the loop's own thread, which nothing else may hold up: all other routes have threads."""
     handler, fibers = _Threads(), Fibers()
-    gateway = Gateway(
-        handler,
-        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
-        clock=FakeClock(),
-        ids=SeededIds(),
-        threads=1,
-        fibers=fibers,
-    )
+    gateway = _gateway(handler, fibers)
 
     assert asyncio.run(_ask(gateway, _scope(path, method)))[::2] == (200, path.encode())
     assert (handler.seen == [threading.get_ident()]) is by_fiber
@@ -311,14 +315,7 @@ def test_more_requests_than_fibers_wait_for_one(monkeypatch: pytest.MonkeyPatch)
         running -= 1
         return {"statusCode": 200, "headers": {}, "body": ""}
 
-    gateway = Gateway(
-        handler,
-        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
-        clock=FakeClock(),
-        ids=SeededIds(),
-        threads=1,
-        fibers=fibers,
-    )
+    gateway = _gateway(handler, fibers)
 
     async def ask_all() -> list[int]:
         asked = (_ask(gateway, _scope("/v1/events/gig/orders", "POST")) for _ in range(20))
@@ -341,14 +338,7 @@ def test_who_only_looks_does_not_wait_for_those_who_write(monkeypatch: pytest.Mo
             gates[-1].wait()
         return {"statusCode": 200, "headers": {}, "body": ""}
 
-    gateway = Gateway(
-        handler,
-        _Authorizer(),  # type: ignore[arg-type] # one method is all it needs
-        clock=FakeClock(),
-        ids=SeededIds(),
-        threads=1,
-        fibers=fibers,
-    )
+    gateway = _gateway(handler, fibers)
 
     async def look_behind_writers() -> int:
         writers = [asyncio.create_task(_ask(gateway, _scope("/v1/events/gig/orders", "POST"))) for _ in range(4)]
