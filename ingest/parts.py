@@ -20,6 +20,7 @@ from ingest.sale_cache import SaleCache
 from shared.domain.errors import Unavailable
 from shared.domain.money import Money
 from shared.metering.watch import Watch
+from shared.system import THREADS
 
 if TYPE_CHECKING:
     from ingest.queue_look import QueueLook
@@ -80,11 +81,11 @@ def make_parts(
     processes: int,
     check_chargeable: ChargeCheck,
     logger: Logger,
-    waiting: Waiting | None = None,
+    waiting: Waiting = THREADS,
 ) -> Parts:
     """Put a process's parts together; `processes` is how many share each sale's budget.
 
-    Requests for orders wait by `waiting`, or as threads do.
+    Requests for orders wait by `waiting`.
     """
     sales = SaleCache(store, clock, waiting)
     return Parts(

@@ -26,7 +26,7 @@ from shared.payments.charges import check_chargeable
 from shared.ports.system import Waiting
 from shared.retry import RetryPolicy
 from shared.settings import read_settings
-from shared.system import SystemClock, SystemIds, process_age_s, sleep_s
+from shared.system import THREADS, SystemClock, SystemIds, process_age_s, sleep_s
 from shared.wiring import open_buyer_orders, open_notices, open_stats, open_store
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ class Host:
     """What a machine that runs several processes lends to this one.
 
     The process counts by `watch`, `others` reads what its neighbours have counted, and requests for orders wait by
-    `waiting` (None: each stops its thread). What buyers press is made ready for `at_once` requests at a time.
+    `waiting`. What buyers press is made ready for `at_once` requests at a time.
     """
 
     watch: Watch = field(default_factory=lambda: Watch(SystemClock()))
     others: Callable[[], Sequence[Snapshot]] = tuple
-    waiting: Waiting | None = None
+    waiting: Waiting = THREADS
     at_once: int = 0
 
 
@@ -63,10 +63,12 @@ class _Wired:
                 if self._door is None:
                     host = host or Host()
                     with paused():
-                        self._door = build_app(_real_parts(host))
-                        self._door.prepare(RUSH_PATH, host.at_once)
+                        door = build_app(_real_parts(host))
+                        door.prepare(RUSH_PATH, host.at_once)
                     # Of whoever ran here before, the last second's orders still count: see ingest.admission.
                     sleep_s(max(0.0, SECOND_S - process_age_s()))
+                    # Not before: another thread takes what stands here without asking for the lock.
+                    self._door = door
         return self._door
 
     def close(self) -> None:

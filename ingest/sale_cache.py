@@ -11,7 +11,7 @@ from shared.domain.errors import NotFound, Unavailable
 from shared.domain.sale import is_name
 from shared.ports.control import ControlStore, SaleView
 from shared.ports.system import Clock, Waiting
-from shared.system import ThreadWaiting
+from shared.system import THREADS
 
 TTL_S = 1.0
 # While the store is silent a process goes on with what it knew for this long.
@@ -44,10 +44,10 @@ class _Entry:
 class SaleCache:
     """Sales with their notices, read on demand, each by one request at a time."""
 
-    def __init__(self, store: ControlStore, clock: Clock, waiting: Waiting | None = None) -> None:
-        """Start cold; those who come for a sale that is being read wait by `waiting`, or as threads do."""
+    def __init__(self, store: ControlStore, clock: Clock, waiting: Waiting = THREADS) -> None:
+        """Start cold; those who come for a sale that is being read wait by `waiting`."""
         self._store = store
-        self._waiting = waiting or ThreadWaiting()
+        self._waiting = waiting
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()

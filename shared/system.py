@@ -100,3 +100,7 @@ class ThreadWaiting:
     def sleep(self, seconds: float) -> None:
         """Let the thread wait."""
         sleep_s(seconds)
+
+
+# How everybody waits who says nothing else.
+THREADS = ThreadWaiting()

@@ -8,7 +8,7 @@ from shared.retry import Retrier, RetryPolicy
 from shared.secrets import with_secrets
 from shared.settings import Settings
 from shared.stores.retrying import RetryingStore
-from shared.system import sleep_s
+from shared.system import THREADS
 
 if TYPE_CHECKING:
     from shared.metering.watch import Watch
@@ -27,24 +27,22 @@ def open_store(
     *,
     policy: RetryPolicy | None = None,
     watch: Watch | None = None,
-    waiting: Waiting | None = None,
+    waiting: Waiting = THREADS,
 ) -> Store:
     """Open the deployment's store, which repeats what may be repeated; every attempt is told to `watch`.
 
-    Callers wait by `waiting`, as threads do when it is left out; a store that is spoken to over the network blocks
-    its caller all the same. Unavailable or Broken with what to do when it cannot be opened.
+    Callers wait by `waiting`; a store that is spoken to over the network blocks its caller all the same. Unavailable or
+    Broken with what to do when it cannot be opened.
     """
     # DynamoDB tells each request itself; the other stores' calls are one request each.
     observe = watch.attempted if watch is not None and settings.store != "dynamodb" else None
     finished = watch.finished if watch is not None else None
-    retrier = Retrier(
-        clock, ids, waiting.sleep if waiting is not None else sleep_s, policy=policy, observe=observe, finished=finished
-    )
+    retrier = Retrier(clock, ids, waiting.sleep, policy=policy, observe=observe, finished=finished)
     return RetryingStore(open_bare_store(settings, clock, watch=watch, waiting=waiting), retrier)
 
 
 def open_bare_store(
-    settings: Settings, clock: Clock, *, watch: Watch | None = None, waiting: Waiting | None = None
+    settings: Settings, clock: Clock, *, watch: Watch | None = None, waiting: Waiting = THREADS
 ) -> Store:
     """Open the deployment's store, every call of which is one attempt."""
     if settings.store == "dynamodb":

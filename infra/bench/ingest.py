@@ -3,8 +3,7 @@
 One ingest process (the Lambda handler behind the local gateway) gets orders over HTTP from 64 keep-alive connections:
 on SQLite with writes made durable in groups, on DynamoDB (ministack), and for each of them without the store, served as
 that one is (by fibers or by threads). Beside each store stands the bare write of the same orders by as many threads.
-Rounds are short and take turns, so that what else the machine does
-falls on all alike.
+Rounds are short and take turns, so that what else the machine does falls on all alike.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from ingest.process import Host, build_app, handler, shut, warm
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
 from shared.settings import read_settings
-from shared.system import SystemClock, SystemIds
+from shared.system import THREADS, SystemClock, SystemIds
 
 
 def main() -> None:
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _with_store(fibers: Fibers | None) -> Handler:
-    warm(Host(waiting=fibers))
+    warm(Host(waiting=fibers or THREADS))
     return handler
 
 

@@ -23,9 +23,9 @@ class Summary:
     """Figures of one stampede.
 
     `accepted` are orders with a 202, `refused` buyers who were finally turned away, `gave_up` buyers without a final
-    answer. `accepted_per_s` runs from the first accepted answer to that of the ninth tenth,
-    `accepted_in_one_second` is the most of them within any second. Latencies run from the
-    press, or the return, of a buyer to the 202, a wait for a connection included.
+    answer. `accepted_per_s` runs from the first accepted answer to that of the ninth tenth, `accepted_in_one_second` is
+    the most of them within any second. Latencies run from the press, or the return, of a buyer to the 202, a wait for a
+    connection included.
     """
 
     accepted: int

@@ -32,7 +32,7 @@ from infra.usage import Usage
 from ingest.process import Host, handler, shut, warm
 from shared.domain.errors import OnsaleError
 from shared.settings import Settings, read_settings
-from shared.system import SystemClock, SystemIds
+from shared.system import THREADS, SystemClock, SystemIds
 
 DEFAULT_PORT = 8000
 DEFAULT_THREADS = 16
@@ -98,7 +98,7 @@ def _gateway(settings: Settings, threads: int, counts: Counts) -> Gateway:
     fibers = Fibers() if settings.store == "sqlite" else None
     # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
     with contextlib.redirect_stdout(sys.stderr):
-        warm(Host(counts.watch, counts.others, fibers, MAX_FIBERS if fibers is not None else threads))
+        warm(Host(counts.watch, counts.others, fibers or THREADS, MAX_FIBERS if fibers is not None else threads))
     return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads, fibers=fibers)
 
 

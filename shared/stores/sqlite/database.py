@@ -14,7 +14,7 @@ from shared.stores.sqlite.connections import BUSY_TIMEOUT_S, check_file, connect
 from shared.stores.sqlite.errors import translate
 from shared.stores.sqlite.group_commit import GroupCommit
 from shared.stores.sqlite.turnstile import Turnstile
-from shared.system import ThreadWaiting
+from shared.system import THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,16 +29,16 @@ T = TypeVar("T")
 class Database:
     """Gives every read a connection of its own, and every write its place in the next group."""
 
-    def __init__(self, path: Path | None, clock: Clock, waiting: Waiting | None = None) -> None:
+    def __init__(self, path: Path | None, clock: Clock, waiting: Waiting = THREADS) -> None:
         """Open the file at `path`, made if absent; None is a store in memory, for one process.
 
-        Writers wait for each other by `waiting`, as threads do when it is left out.
+        Writers wait for each other by `waiting`.
 
         Unavailable or Broken says why that cannot be, and what to do.
         """
         self._path = path
-        # Who shares a thread must not stand still inside SQLite: it is told, and its caller comes again.
-        self._reader_timeout_s = BUSY_TIMEOUT_S if waiting is None else 0.0
+        # Who shares a thread must not wait inside SQLite while a log is recovered: its caller comes again.
+        self._reader_timeout_s = BUSY_TIMEOUT_S if waiting is THREADS else 0.0
         self.place = "The store in memory" if path is None else str(path)
         self._closed = False
         self._idle: deque[sqlite3.Connection] = deque()
@@ -54,7 +54,7 @@ class Database:
                 create_schema(self._writer, created)
             else:
                 self._share(path)
-        self._group = GroupCommit(self._writer, self.place, self._begin, waiting or ThreadWaiting())
+        self._group = GroupCommit(self._writer, self.place, self._begin, waiting)
 
     def _share(self, path: Path) -> None:
         """Stand in line with the other processes over the file, after a look whether it is a store of ours."""

@@ -10,6 +10,7 @@ from shared.stores.sqlite.database import Database
 from shared.stores.sqlite.inventory import SqliteInventory
 from shared.stores.sqlite.orders import SqliteOrders
 from shared.stores.sqlite.stream import SqliteChanges
+from shared.system import THREADS
 
 if TYPE_CHECKING:
     from shared.ports.system import Clock, Waiting
@@ -27,12 +28,12 @@ class SqliteStore(SqliteOrders, SqliteInventory, SqliteControl, SqliteChanges):
         *,
         table: str = "onsale-local-orders",
         region: str = "us-east-1",
-        waiting: Waiting | None = None,
+        waiting: Waiting = THREADS,
     ) -> None:
         """Open `onsale.db` in `folder`, both made if absent; None keeps everything in memory, for one process.
 
-        `table` and `region` are what the change log's records name; callers wait for each other by `waiting`, as
-        threads do when it is left out. Raises Unavailable or Broken with what to do.
+        `table` and `region` are what the change log's records name; callers wait for each other by `waiting`.
+        Raises Unavailable or Broken with what to do.
         """
         path = None if folder is None else Path(folder) / FILE_NAME
         super().__init__(Database(path, clock, waiting), clock, table=table, region=region)

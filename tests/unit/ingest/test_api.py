@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from ingest.api import GROUPS, RUSH
+from ingest.api import GROUPS, RUSH, RUSH_PATH
 from ingest.door import Door
+from tests.unit.ingest.client import Client
 
 
 def _named(app: object) -> set[tuple[str, str]]:
@@ -37,3 +38,15 @@ def test_a_start_loads_what_buyers_press_and_no_more() -> None:
     )
     assert not {"stripe", "boto3", "sqlite3", "aws_lambda_powertools.event_handler.openapi.models"} & set(loaded)
     assert not {"tenacity", "shared.ports.payment", "shared.ports.stats", "shared.metering.snapshot"} & set(loaded)
+
+
+def test_what_was_prepared_is_used(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests find resolvers ready, with their parameters compiled; none is made for them."""
+    door.prepare(RUSH_PATH, 3)
+    ready = list(door._idle[GROUPS[RUSH_PATH]])
+
+    assert len(ready) == 3
+    assert all(route._dependant is not None for app in ready for route in app._static_routes + app._dynamic_routes)
+    monkeypatch.setattr(door, "make_resolver", None)
+    assert Client(door, "ann", "buy").ask("GET", "/v1/events/gig").status == 200
+    door.prepare(RUSH_PATH, 3)

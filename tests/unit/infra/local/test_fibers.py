@@ -7,25 +7,29 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from infra.local.fibers import Fibers
+from ingest.api import RUSH_PATH
 from ingest.parts import make_parts
 from ingest.process import build_app
 from ingest.sale_cache import SaleCache
 from ingest.turn import Turn
 from shared.domain.order import Order
+from shared.domain.order_id import OrderKey
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
 from shared.ports.control import SaleView
 from shared.ports.orders import Accepted
-from shared.ports.system import Gate
+from shared.ports.system import Gate, Waiting
 from shared.settings import read_settings
 from shared.stores.faults import FaultyStore, Script
 from shared.stores.sqlite import SqliteStore
+from shared.system import THREADS
 from tests.builders import make_order, make_sale
 from tests.fakes.system import FakeClock, SeededIds
 from tests.unit.ingest.client import Client, Reply
@@ -169,14 +173,25 @@ def test_a_gate_of_a_loop_that_has_ended_holds_nobody_up(fibers: Fibers) -> None
     gates[0].open()
 
 
-def test_a_thread_waits_as_threads_do(fibers: Fibers) -> None:
-    """Who is no fiber stands still, and carries out everything itself."""
-    gate = fibers.gate()
-    threading.Timer(0.05, gate.open).start()
-    gate.wait()
-    fibers.sleep(0)
+@pytest.mark.parametrize("how", ["threads", "fibers"])
+def test_a_thread_waits_as_threads_do(how: str, fibers: Fibers) -> None:
+    """Who is no fiber stands still, and what it starts is carried out by another thread."""
+    waiting: Waiting = THREADS if how == "threads" else fibers
+    gate, done = waiting.gate(), threading.Event()
+    starters: list[int] = []
 
-    assert fibers.may_block()
+    def job() -> None:
+        starters.append(threading.get_ident())
+        gate.open()
+        done.set()
+
+    waiting.start(job)
+    gate.wait()
+    waiting.sleep(0)
+
+    assert done.wait(WITHIN_S)
+    assert starters != [threading.get_ident()]
+    assert waiting.may_block()
     assert run_all(fibers, fibers.may_block) == [False]
 
 
@@ -242,13 +257,21 @@ class _Meeting(FaultyStore):
         self._gates: list[Gate] = []
 
     def accept(self, order: Order) -> Accepted:
+        self._meet()
+        return super().accept(order)
+
+    def get_order(self, key: OrderKey) -> Order | None:
+        self._meet()
+        return super().get_order(key)
+
+    def _meet(self) -> None:
         gate = self._fibers.gate()
         self._gates.append(gate)
         if len(self._gates) == HUNDRED:
             for one in self._gates:
                 one.open()
+            self._gates.clear()
         gate.wait()
-        return super().accept(order)
 
 
 def test_a_hundred_requests_on_one_thread_are_answered_each_for_itself(fibers: Fibers, tmp_path: Path) -> None:
@@ -269,18 +292,26 @@ def test_a_hundred_requests_on_one_thread_are_answered_each_for_itself(fibers: F
         )
     )
 
-    def order(number: int) -> Callable[[], Reply]:
-        buyer = Client(door, f"buyer-{number}", "buy")
+    # One that is free already must not serve two of them.
+    door.prepare(RUSH_PATH, 1)
+
+    buyers = [Client(door, f"buyer-{number}", "buy") for number in range(HUNDRED)]
+
+    def order(number: int) -> Reply:
         body = {"lines": [{"ticket_type_id": "standing", "quantity": 1 + number % 10}], "holder": f"Holder {number}"}
         headers = {"idempotency-key": "same", "x-correlation-id": f"c-{number}"}
-        return lambda: buyer.ask("POST", "/v1/events/gig/orders", body, headers=headers)
+        return buyers[number].ask("POST", "/v1/events/gig/orders", body, headers=headers)
 
-    replies = run_all(fibers, *(order(number) for number in range(HUNDRED)))
+    def read(number: int) -> Reply:
+        return buyers[number].ask("GET", replies[number].headers["Location"])
 
-    for number, placed in enumerate(replies):
-        assert placed.status == 202
+    replies = run_all(fibers, *(partial(order, number) for number in range(HUNDRED)))
+    reads = run_all(fibers, *(partial(read, number) for number in range(HUNDRED)))
+
+    for number, (placed, seen) in enumerate(zip(replies, reads, strict=True)):
+        assert (placed.status, seen.status) == (202, 200)
         assert placed.headers["x-correlation-id"] == f"c-{number}"
-        assert placed.json["holder"] == f"Holder {number}"
+        assert placed.json["holder"] == seen.json["holder"] == f"Holder {number}"
         assert placed.json["lines"][0]["quantity"] == 1 + number % 10
     assert len({placed.json["order_id"] for placed in replies}) == HUNDRED
     store.close()
