@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from infra.cli.api import Api
+from infra.cli.where import STAFF_SCOPES
+from infra.local.minting import mint
+from infra.local.sale_definition import one_pool_sale
 from shared.domain.times import format_time_ms
 from shared.system import SystemClock
-from tests.browser.chromium import serious_findings
+from tests.browser.chromium import WITHIN_MS, serious_findings
 from tests.browser.conftest import OpenPage
 from tests.e2e.house import Up
 
@@ -52,16 +56,16 @@ def test_a_declined_card_is_told_and_another_one_pays(visit: OpenPage) -> None:
 
 def test_whoever_is_ready_before_the_opening_is_let_out_after_it(shop: Up, visit: OpenPage) -> None:
     """The page counts down by the server's clock; a buyer who was ready orders by itself, within the first seconds."""
-    opens_at = format_time_ms(SystemClock().now_ms() + 6_000)
-    made = shop.onsale("sale", "create", "later", "--seats", "10", "--opens-at", opens_at)
-    assert made.returncode == 0, made.stderr
+    staff = Api(shop.url, mint(shop.data, "boss", STAFF_SCOPES))
+    opens_at = format_time_ms(SystemClock().now_ms() + 15_000)
+    staff.call("POST", "/v1/staff/sales", body=one_pool_sale("later", seats=10, opens_at=opens_at))
     page = visit("/e/later", "ann", "buy")
     expect(page.locator("#left")).to_contain_text("00:00:0")
     page.click("#buy")
     expect(page.locator("#buy")).to_have_text("You are ready")
     assert serious_findings(page) == []
 
-    expect(page.locator("#sentence")).to_have_text("Your tickets are confirmed.")
+    expect(page.locator("#sentence")).to_have_text("Your tickets are confirmed.", timeout=WITHIN_MS + 15_000)
     expect(page.locator("#countdown")).to_be_hidden()
 
 

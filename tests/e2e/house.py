@@ -37,9 +37,9 @@ class Up:
         return onsale(*arguments, "--data", str(self.data))
 
 
-def onsale(*arguments: str) -> subprocess.CompletedProcess[str]:
+def onsale(*arguments: str, within_s: float = WITHIN_S) -> subprocess.CompletedProcess[str]:
     """Run a command as a shell would."""
-    return subprocess.run([*ONSALE, *arguments], capture_output=True, text=True, check=False, timeout=WITHIN_S)
+    return subprocess.run([*ONSALE, *arguments], capture_output=True, text=True, check=False, timeout=within_s)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _first_json(process: subprocess.Popen[str]) -> dict[str, Any]:
     return told
 
 
-def wait_until_gone(pids: list[int], within_s: float = 20) -> list[int]:
+def wait_until_gone(pids: list[int], within_s: float = 60) -> list[int]:
     """Return those processes that are still there after a while."""
     deadline = time.monotonic() + within_s
     while (left := [pid for pid in pids if _there(pid)]) and time.monotonic() < deadline:

@@ -10,14 +10,16 @@ import pytest
 
 from tests.e2e.house import onsale
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(400)
+# Longer than a demo has patience.
+WITHIN_S = 360
 NEVER = ("oversold", "lost", "duplicate_orders", "double_charged", "unpaid_confirmed", "waiting_that_fit")
 INVARIANTS = {f"I{number}": "true" for number in range(1, 10)}
 
 
 def run_demo(data: Path, *arguments: str) -> dict[str, Any]:
     """Run a demo and return its report."""
-    done = onsale("demo", "--json", "--data", str(data), *arguments)
+    done = onsale("demo", "--json", "--data", str(data), *arguments, within_s=WITHIN_S)
     assert done.returncode == 0, done.stderr + done.stdout
     report: dict[str, Any] = json.loads(done.stdout)
     return report
@@ -51,7 +53,6 @@ def test_a_calm_sale_for_everybody_serves_everybody_on_dynamodb(tmp_path: Path) 
     assert report["invariants"] == INVARIANTS
 
 
-@pytest.mark.timeout(300)
 def test_a_payment_service_that_dies_in_the_middle_costs_nobody_anything(tmp_path: Path) -> None:
     """Killed for 20 s, webhooks lost, doubled and late: nobody is charged twice, nothing stays open."""
     report = run_demo(tmp_path / "demo", "--buyers", "200", "--seats", "80", "--seed", "7", "--payment-chaos")

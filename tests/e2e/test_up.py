@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.load.summary import most_within
+from infra.load.receipts import Kind, read_receipts
 from tests.e2e.house import Up, onsale, up, wait_until_gone
 
 pytestmark = pytest.mark.timeout(180)
@@ -83,7 +83,7 @@ def test_a_crowd_leaves_receipts_that_verify_believes(shop: Up, tmp_path: Path) 
     assert shop.onsale("sale", "create", "rush", "--seats", "40", "--hold-ttl-s", "3").returncode == 0
 
     crowd = shop.onsale(
-        "stampede", "--event", "rush", "--buyers", "60", "--calm", "--party-max", "1", "--within-s", "8",
+        "stampede", "--event", "rush", "--buyers", "60", "--calm", "--party-max", "1", "--within-s", "60",
         "--seed", "3", "--no-measure", "--receipts", receipts, "--json",
     )  # fmt: skip
     assert shop.onsale("sale", "close", "rush").returncode == 0
@@ -149,9 +149,10 @@ def test_a_killed_worker_comes_back_and_orders_outlive_a_killed_system(tmp_path:
 def test_a_crowd_behind_a_small_door_gets_in_at_the_doors_pace(shop: Up, tmp_path: Path) -> None:
     """Refused buyers come back when they were told to: all get in, no second takes more than the budget, none is bare.
 
-    Orders bear the time at which they were looked at, a moment before the budget was asked.
+    When the budget was asked is not written down: after the order was looked at, and before its answer came.
     """
-    budget, buyers = 100, 500
+    # Few, so that a busy machine, too, hears far more in a second than the door lets in.
+    budget, buyers = 20, 100
     created = shop.onsale(
         "sale", "create", "door", "--seats", "3000", "--accept-per-s", str(budget), "--max-per-order", "4"
     )
@@ -166,7 +167,16 @@ def test_a_crowd_behind_a_small_door_gets_in_at_the_doors_pace(shop: Up, tmp_pat
     assert figures["problems"]["over-budget"] > buyers / 2
     assert (figures["bare_503"], figures["server_errors"], figures["no_answers"]) == (0, 0, 0)
     with closing(sqlite3.connect(shop.data / "onsale.db")) as store:
-        query = "SELECT json_extract(item, '$.accepted_at') FROM orders WHERE pk LIKE 'door#%'"
-        times_ms = [at_ms for (at_ms,) in store.execute(query)]
-    assert len(times_ms) == buyers
-    assert most_within(times_ms, 980) <= budget
+        query = "SELECT sk, json_extract(item, '$.accepted_at') FROM orders WHERE pk LIKE 'door#%'"
+        looked_ms = dict(store.execute(query).fetchall())
+    assert len(looked_ms) == buyers
+    answered_ms = {
+        order_id: answer.at_ms + 1  # written down in whole milliseconds
+        for receipt in read_receipts(receipts)
+        for answer in receipt.answers
+        for order_id in receipt.order_ids
+        if (answer.kind, answer.status) == (Kind.PLACE, 202)
+    }
+    spans = [(looked_ms[order_id], answered_ms[order_id]) for order_id in looked_ms]
+    # Whatever began and ended within one second was let in within it.
+    assert max(sum(first <= start and end < first + 1000 for start, end in spans) for first, _ in spans) <= budget

@@ -17,6 +17,7 @@ from shared.domain.rendezvous import owner
 from tests.integration.town import Town, make_town, wait_until
 
 __all__ = ["make_town"]
+pytestmark = pytest.mark.timeout(240)
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("ann", "bob")

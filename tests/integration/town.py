@@ -22,7 +22,8 @@ from tests.fakes.payment import FakePayments
 from tests.unit.consumers.crashing import Cutter
 from tests.unit.consumers.world import World
 
-PATIENCE_S = 40.0
+# Generous: the machine may be busy with other things.
+PATIENCE_S = 100.0
 
 
 class Town(World):

@@ -34,7 +34,7 @@ class Peer:
 
 
 def make_gateway(
-    url: str, *, clock: FakeClock | None = None, timeout_s: float = 10, key: str = API_KEY
+    url: str, *, clock: FakeClock | None = None, timeout_s: float = 30, key: str = API_KEY
 ) -> StripeGateway:
     """Make a gateway to the local payment service."""
     return StripeGateway(

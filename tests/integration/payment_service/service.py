@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 API_KEY = "sk_test_local"
 PUBLISHABLE_KEY = "pk_test_local"
 SIGNING_SECRET = "whsec_local"
-WAIT_S = 10
+# Generous: the machine may be busy with other things.
+WAIT_S = 30
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,15 @@ class Delivered:
 
 @dataclass
 class Sink:
-    """A webhook endpoint: keeps what comes in, and answers with `statuses` one after another, then with 200."""
+    """A webhook endpoint: keeps what comes in, and answers with `statuses` one after another, then with 200.
+
+    With `meant_for` set, the statuses are for webhooks about that order alone.
+    """
 
     delivered: queue.Queue[Delivered] = field(default_factory=queue.Queue)
     statuses: queue.Queue[int] = field(default_factory=queue.Queue)
+    meant_for: str | None = None
+    passed_over: list[Delivered] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         """Listen on a free port."""
@@ -50,8 +56,9 @@ class Sink:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 payload = self.rfile.read(int(self.headers["Content-Length"]))
-                sink.delivered.put(Delivered(payload, self.headers["Stripe-Signature"]))
-                self.send_response(sink.statuses.get() if not sink.statuses.empty() else 200)
+                delivered = Delivered(payload, self.headers["Stripe-Signature"])
+                sink.delivered.put(delivered)
+                self.send_response(sink.status_for(delivered))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -72,14 +79,31 @@ class Sink:
         self._thread.join()
         self._server.server_close()
 
+    def status_for(self, delivered: Delivered) -> int:
+        """Return what one webhook is answered with."""
+        metadata = delivered.event["data"]["object"].get("metadata") or {}
+        if self.meant_for is not None and metadata.get("order") != self.meant_for:
+            return 200
+        try:
+            return self.statuses.get_nowait()
+        except queue.Empty:
+            return 200
+
+    def accept_all(self) -> None:
+        """Answer with 200 from now on."""
+        with self.statuses.mutex:
+            self.statuses.queue.clear()
+
     def of(self, intent_id: str, count: int) -> list[Delivered]:
-        """Wait for the next `count` webhooks about one intent, passing over those about others."""
+        """Wait for the next `count` webhooks about one intent; those about others are kept for who asks for them."""
         found: list[Delivered] = []
+        earlier, self.passed_over = self.passed_over, []
         while len(found) < count:
-            delivered = self.delivered.get(timeout=WAIT_S)
+            delivered = earlier.pop(0) if earlier else self.delivered.get(timeout=WAIT_S)
             about = delivered.event["data"]["object"]
-            if intent_id in (about["id"], about.get("payment_intent")):
-                found.append(delivered)
+            ours = intent_id in (about["id"], about.get("payment_intent"))
+            (found if ours else self.passed_over).append(delivered)
+        self.passed_over += earlier
         return found
 
 

@@ -44,6 +44,8 @@ T = TypeVar("T")
 
 # Longer than the longest pause between two looks at a payment service in trouble, some times over.
 PATIENCE_S = 150.0
+# A hold that a test sees the end of: long enough for its buyer to open the payment first on a busy machine.
+HOLD_S = 10
 PAYMENT = "payment service"
 ENDED = ("confirmed", "rejected", "expired", "cancelled", "refunded")
 
@@ -291,7 +293,7 @@ class Shop:
             finally:
                 os.kill(emulator, signal.SIGCONT)
             return
-        with closing(sqlite3.connect(self.data / "onsale.db", isolation_level=None)) as other:
+        with closing(sqlite3.connect(self.data / "onsale.db", isolation_level=None, timeout=30)) as other:
             other.execute("BEGIN IMMEDIATE")
             yield
             time.sleep(seconds)

@@ -39,10 +39,11 @@ def test_a_runs_logs_hold_no_secret(shop: Shop) -> None:
     shop.staff("POST", f"/{event}/orders/{paid}/refunds", {})
     wait_for(lambda: shop.stored(event, paid), lambda order: order.payment.refunded_minor > 0)
 
-    logs = [path.read_bytes() for path in DataFolder(shop.data).logs.iterdir()]
-    said = b"\n".join(logs)
+    def logs() -> bytes:
+        return b"\n".join(path.read_bytes() for path in DataFolder(shop.data).logs.iterdir())
 
-    assert b"payment notice taken" in said
+    said = wait_for(logs, lambda said: b"payment notice taken" in said)
+
     for name, secret in shop.secrets.items():
         assert secret.encode() not in said, f"{name} is in a log"
     assert client_secret.encode() not in said

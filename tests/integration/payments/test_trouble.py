@@ -11,7 +11,7 @@ import pytest
 
 from shared.domain.order import Duty, PaymentState, Reason, Status
 from shared.domain.order_id import order_key
-from tests.integration.payments.shop import PAYMENT, Shop, wait_for
+from tests.integration.payments.shop import HOLD_S, PAYMENT, Shop, wait_for
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -22,10 +22,10 @@ def test_p1_a_worker_killed_after_the_charge_does_not_charge_again(shop: Shop) -
     shop.faults(answer_delay_s=5)
     order_id = shop.order(event)
     wait_for(lambda: shop.books(event), lambda books: books.get(order_id, {}).get("captures") == 1)
-    before = shop.read(event, order_id)["status"]
 
     for worker in shop.system.workers:
         worker.kill()
+    before = shop.read(event, order_id)["status"]
     shop.faults()
     after = shop.until(event, order_id)
 
@@ -130,7 +130,7 @@ def test_p5_money_without_an_order_goes_back(shop: Shop) -> None:
 
 def test_p6_and_s5_an_old_page_cannot_pay(shop: Shop) -> None:
     """P6, S5: paying long after the hold ended is refused by the closed payment; nothing was taken."""
-    event = shop.sell(hold_ttl_s=1)
+    event = shop.sell(hold_ttl_s=HOLD_S)
     order_id = shop.order(event, method=None)
     secret = shop.open_payment(event, order_id)
     shop.until(event, order_id, "expired")

@@ -84,7 +84,7 @@ def run_as_one_group(
 
     with ThreadPoolExecutor(len(jobs) + len(others) + 1) as pool:
         first = pool.submit(table.group.run, wait_for_all)
-        assert leads.wait(5)
+        assert leads.wait(30)
         answers = [pool.submit(table.group.run, job) for job in jobs]
         answers += [pool.submit(other) for other in others]
         first.result()
@@ -205,9 +205,9 @@ def test_who_comes_while_the_turn_is_awaited_comes_along(table: Table) -> None:
     group = GroupCommit(table.connection, "the file", begin_late, ThreadWaiting())
     with ThreadPoolExecutor(4) as threads:
         first = threads.submit(group.run, insert(0))
-        assert asked.wait(5)
+        assert asked.wait(30)
         answers = [first, *(threads.submit(group.run, insert(n)) for n in (1, 2, 3))]
-        assert [answer.result(5) for answer in answers] == [0, 1, 2, 3]
+        assert [answer.result(30) for answer in answers] == [0, 1, 2, 3]
 
     assert begun == [1]
     assert table.rows() == [0, 1, 2, 3]

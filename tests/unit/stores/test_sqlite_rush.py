@@ -43,7 +43,7 @@ def rush(store: SqliteStore) -> Rush:
 
         with ThreadPoolExecutor(len(orders) + 1) as pool:
             pool.submit(store._database.write, wait_for_all)
-            assert leads.wait(5)
+            assert leads.wait(30)
             return [pool.submit(store.accept, order) for order in orders]
 
     return run
