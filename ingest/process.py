@@ -31,6 +31,7 @@ from shared.wiring import open_buyer_orders, open_notices, open_stats, open_stor
 
 if TYPE_CHECKING:
     from shared.metering.snapshot import Snapshot
+    from shared.ports.exchange import Exchange
 
 # A buyer waits for the answer: a store that does not answer soon is better told by 503 than waited for.
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
@@ -41,12 +42,14 @@ class Host:
     """What a machine that runs several processes lends to this one.
 
     The process counts by `watch`, `others` reads what its neighbours have counted, and requests for orders wait by
-    `waiting`. What buyers press is made ready for `at_once` requests at a time.
+    `waiting`, for a store on the network by `exchange`. What buyers press is made ready for `at_once` requests at a
+    time.
     """
 
     watch: Watch = field(default_factory=lambda: Watch(SystemClock()))
     others: Callable[[], Sequence[Snapshot]] = tuple
     waiting: Waiting = THREADS
+    exchange: Exchange | None = None
     at_once: int = 0
 
 
@@ -114,7 +117,7 @@ def _real_parts(host: Host) -> Parts:
 
     marked = MarkedBuyers(lambda: statistics.get().list_marks(now_ms=clock.now_ms()), clock)
     parts = make_parts(
-        open_store(settings, clock, ids, policy=PATIENCE, watch=watch, waiting=host.waiting),
+        open_store(settings, clock, ids, policy=PATIENCE, watch=watch, waiting=host.waiting, exchange=host.exchange),
         clock,
         ids,
         processes=settings.ingest_processes,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shared.metering.watch import Watch
     from shared.ports.backup import BackupStore
     from shared.ports.buyer_orders import BuyerOrdersStore
+    from shared.ports.exchange import Exchange
     from shared.ports.payment import NoticeReader, PaymentGateway
     from shared.ports.stats import StatsStore
     from shared.ports.store import Store
@@ -28,21 +29,27 @@ def open_store(
     policy: RetryPolicy | None = None,
     watch: Watch | None = None,
     waiting: Waiting = THREADS,
+    exchange: Exchange | None = None,
 ) -> Store:
     """Open the deployment's store, which repeats what may be repeated; every attempt is told to `watch`.
 
-    Callers wait by `waiting`; a store that is spoken to over the network blocks its caller all the same. Unavailable or
-    Broken with what to do when it cannot be opened.
+    Callers wait for each other by `waiting`, and for a store on the network by `exchange` where it takes them.
+    Unavailable or Broken with what to do when it cannot be opened.
     """
     # DynamoDB tells each request itself; the other stores' calls are one request each.
     observe = watch.attempted if watch is not None and settings.store != "dynamodb" else None
     finished = watch.finished if watch is not None else None
     retrier = Retrier(clock, ids, waiting.sleep, policy=policy, observe=observe, finished=finished)
-    return RetryingStore(open_bare_store(settings, clock, watch=watch, waiting=waiting), retrier)
+    return RetryingStore(open_bare_store(settings, clock, watch=watch, waiting=waiting, exchange=exchange), retrier)
 
 
 def open_bare_store(
-    settings: Settings, clock: Clock, *, watch: Watch | None = None, waiting: Waiting = THREADS
+    settings: Settings,
+    clock: Clock,
+    *,
+    watch: Watch | None = None,
+    waiting: Waiting = THREADS,
+    exchange: Exchange | None = None,
 ) -> Store:
     """Open the deployment's store, every call of which is one attempt."""
     if settings.store == "dynamodb":
@@ -55,6 +62,7 @@ def open_bare_store(
             endpoint_url=settings.dynamodb_url,
             note=watch.ledger.note if watch is not None else None,
             clock=clock,
+            exchange=exchange,
         )
     from shared.stores.sqlite import SqliteStore  # noqa: PLC0415
 

@@ -17,16 +17,29 @@ import uvicorn
 from infra.bench.child import say, usage
 from infra.bench.no_store import NoStore
 from infra.local.authorizer import Authorizer
-from infra.local.fibers import Fibers
 from infra.local.gateway import Gateway, Handler
+from infra.local.rush import Rush
 from infra.local.server import BACKLOG, DEFAULT_THREADS, IDLE_CONNECTION_S
 from infra.local.tokens import local_key
 from ingest.parts import make_parts
-from ingest.process import Host, build_app, handler, shut, warm
+from ingest.process import build_app, handler, shut, warm
+from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
 from shared.settings import read_settings
-from shared.system import THREADS, SystemClock, SystemIds
+from shared.system import SystemClock, SystemIds
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which lets the store's connections end in the loop where they began."""
+
+    def __init__(self, config: uvicorn.Config, rush: Rush) -> None:
+        super().__init__(config)
+        self._rush = rush
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        await self._rush.end()
 
 
 def main() -> None:
@@ -36,12 +49,12 @@ def main() -> None:
     options = parser.parse_args()
     settings = read_settings()
     clock, ids = SystemClock(), SystemIds()
-    fibers = Fibers() if settings.store == "sqlite" else None
+    rush = Rush(settings)
     with contextlib.redirect_stdout(sys.stderr):
-        answer = _without_store() if options.no_store else _with_store(fibers)
+        answer = _without_store() if options.no_store else _with_store(rush)
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
-    gateway = Gateway(answer, authorizer, clock=clock, ids=ids, threads=DEFAULT_THREADS, fibers=fibers)
+    gateway = Gateway(answer, authorizer, clock=clock, ids=ids, threads=DEFAULT_THREADS, fibers=rush.fibers)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(BACKLOG)
@@ -55,7 +68,7 @@ def main() -> None:
         server_header=False,
         timeout_keep_alive=IDLE_CONNECTION_S,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, rush)
     threading.Thread(target=_obey, args=(server,), daemon=True).start()
     say({"port": listener.getsockname()[1]})
     with contextlib.closing(listener), contextlib.closing(gateway):
@@ -63,8 +76,8 @@ def main() -> None:
     shut()
 
 
-def _with_store(fibers: Fibers | None) -> Handler:
-    warm(Host(waiting=fibers or THREADS))
+def _with_store(rush: Rush) -> Handler:
+    warm(rush.host(DEFAULT_THREADS, Watch(SystemClock())))
     return handler
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from greenlet import getcurrent, greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
 
 from shared.ports.system import Gate
 from shared.system import ThreadGate, sleep_s
@@ -21,17 +21,61 @@ from shared.system import ThreadGate, sleep_s
 T = TypeVar("T")
 
 
-class _Fiber(greenlet):
-    """One job with the loop on whose thread it runs."""
+class _Call:
+    """One job, and what came of it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, job: Callable[..., Any]) -> None:
-        super().__init__(job)
+    __slots__ = ("_arguments", "_job", "answer", "done", "error", "waiter")
+
+    def __init__(self, job: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._job = job
+        self._arguments = arguments
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        # Of whoever waits, once the job has not ended at once.
+        self.waiter: asyncio.Future[None] | None = None
+
+    def carry_out(self) -> None:
+        try:
+            self.answer = self._job(*self._arguments)
+        except GreenletExit:
+            # Its loop is gone, and with it whoever waited.
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to who waits for the job
+            self.error = error
+        self.done = True
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+
+class _Fiber(greenlet):
+    """Carries out one job after another on the thread of the loop where it was made.
+
+    The memory that a new one needs for its calls takes as long as a quarter of an order: it is used again.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, idle: list[_Fiber]) -> None:
+        super().__init__(self._work)
         self.loop = loop
         self._main = getcurrent()
+        self._idle = idle
+        self._call: _Call | None = None
+
+    def begin(self, call: _Call) -> None:
+        """Carry out a job, until it ends or waits for the first time."""
+        self._call = call
+        self.switch()
 
     def stand_aside(self) -> None:
         """Give the loop its thread back until somebody switches here again."""
         self._main.switch()
+
+    def _work(self) -> None:
+        while self._call is not None:
+            self._call.carry_out()
+            self._call = None
+            self._idle.append(self)
+            self.stand_aside()
 
 
 class _FiberGate:
@@ -67,28 +111,20 @@ class Fibers:
     def __init__(self) -> None:
         """Have one thread beside the loop."""
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
+        self._idle: list[_Fiber] = []
 
     async def run(self, job: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401 - as the job takes them
         """Return what a job returns. When the caller is cancelled the job goes on to its end all the same."""
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[None] = loop.create_future()
-        answer: list[T] = []
-        errors: list[BaseException] = []
-
-        def body() -> None:
-            try:
-                answer.append(job(*arguments))
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to who waits for the job
-                errors.append(error)
-            if not ended.done():
-                ended.set_result(None)
-
-        _Fiber(loop, body).switch()
-        if not ended.done():
-            await ended
-        if errors:
-            raise errors[0]
-        return answer[0]
+        call = _Call(job, arguments)
+        self._fiber(loop).begin(call)
+        if not call.done:
+            call.waiter = loop.create_future()
+            await call.waiter
+        if call.error is not None:
+            raise call.error
+        answer: T = call.answer
+        return answer
 
     def may_block(self) -> bool:
         """Say whether the caller is a thread and no fiber."""
@@ -113,6 +149,25 @@ class Fibers:
         fiber.loop.call_later(seconds, gate.open)
         gate.wait()
 
+    def outcome(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Let a fiber wait for what a coroutine returns or raises."""
+        fiber = getcurrent()
+        if not isinstance(fiber, _Fiber):
+            raise TypeError("only a fiber has a loop to wait by")
+        task = fiber.loop.create_task(coroutine)
+        task.add_done_callback(lambda _: fiber.switch())
+        fiber.stand_aside()
+        return task.result()
+
     def close(self) -> None:
         """Return when the thread beside the loop has ended, after what it is at."""
         self._beside.shutdown()
+        self._idle.clear()
+
+    def _fiber(self, loop: asyncio.AbstractEventLoop) -> _Fiber:
+        while self._idle:
+            fiber = self._idle.pop()
+            # One of a loop that has ended belongs to another thread, it may be.
+            if fiber.loop is loop:
+                return fiber
+        return _Fiber(loop, self._idle)

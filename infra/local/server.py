@@ -23,16 +23,16 @@ import uvicorn
 from infra.cli.exits import exit_code_of
 from infra.local.authorizer import Authorizer
 from infra.local.counts import Counts
-from infra.local.fibers import Fibers
 from infra.local.front import Front
-from infra.local.gateway import MAX_FIBERS, Gateway
+from infra.local.gateway import Gateway
+from infra.local.rush import Rush
 from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
 from infra.usage import Usage
-from ingest.process import Host, handler, shut, warm
+from ingest.process import handler, shut, warm
 from shared.domain.errors import OnsaleError
 from shared.settings import Settings, read_settings
-from shared.system import THREADS, SystemClock, SystemIds
+from shared.system import SystemClock, SystemIds
 
 DEFAULT_PORT = 8000
 DEFAULT_THREADS = 16
@@ -46,10 +46,11 @@ BACKLOG = 4096
 class Server(uvicorn.Server):
     """uvicorn's server, which says where it listens once it does."""
 
-    def __init__(self, config: uvicorn.Config, front: Front, ready: dict[str, object]) -> None:
-        """Print `ready` when connections are taken; have `front` end its streams when told to stop."""
+    def __init__(self, config: uvicorn.Config, front: Front, rush: Rush, ready: dict[str, object]) -> None:
+        """Print `ready` when connections are taken; have `front` and `rush` end what they hold when told to stop."""
         super().__init__(config)
         self._front = front
+        self._rush = rush
         self._ready = ready
         self._output = sys.stdout
 
@@ -64,6 +65,7 @@ class Server(uvicorn.Server):
         """Stop, and wait for nobody who only listens."""
         self._front.end_streams()
         await super().shutdown(sockets)
+        await self._rush.end()
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
         """Stop as soon as what is running is answered."""
@@ -81,28 +83,27 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             settings = read_settings()
             counts = Counts(settings.data_dir, PROCESS, SystemClock())
-            front = Front(_gateway(settings, options.threads, counts))
+            rush = Rush(settings)
+            front = Front(_gateway(settings, rush, options.threads, counts))
         except OnsaleError as error:
             return _sorry(error)
         with contextlib.closing(counts), contextlib.closing(front):
-            _serve(front, counts, listener)
+            _serve(front, rush, counts, listener)
         shut()
     return 0
 
 
-def _gateway(settings: Settings, threads: int, counts: Counts) -> Gateway:
+def _gateway(settings: Settings, rush: Rush, threads: int, counts: Counts) -> Gateway:
     clock, ids = SystemClock(), SystemIds()
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
-    # A store on the network stops its caller's thread; it is not for fibers.
-    fibers = Fibers() if settings.store == "sqlite" else None
     # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
     with contextlib.redirect_stdout(sys.stderr):
-        warm(Host(counts.watch, counts.others, fibers or THREADS, MAX_FIBERS if fibers is not None else threads))
-    return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads, fibers=fibers)
+        warm(rush.host(threads, counts.watch, counts.others))
+    return Gateway(handler, authorizer, clock=clock, ids=ids, threads=threads, fibers=rush.fibers)
 
 
-def _serve(front: Front, counts: Counts, listener: socket.socket) -> None:
+def _serve(front: Front, rush: Rush, counts: Counts, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
         WithMetrics(front, counts.page),
@@ -117,7 +118,7 @@ def _serve(front: Front, counts: Counts, listener: socket.socket) -> None:
         timeout_graceful_shutdown=STOP_WITHIN_S,
     )
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    server = Server(config, front, {"url": url, "port": port, "pid": os.getpid()})
+    server = Server(config, front, rush, {"url": url, "port": port, "pid": os.getpid()})
     # uvicorn raises the signal again once it has stopped; to have been told to stop is no failure.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.stop)

@@ -9,23 +9,30 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from boto3.session import Session
+from botocore.awsrequest import AWSResponse
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedError, EndpointConnectionError
 
 from shared.domain.errors import Unavailable
 from shared.domain.throttling.request import Ending, Request
+from shared.ports.exchange import HttpRequest, NeverSent, NoAnswer
 from shared.stores.dynamo.errors import answer_error, transport_error
 from shared.stores.dynamo.told import ending_of, failure_of, request_of
 from shared.stores.limits import check_actions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from botocore.awsrequest import AWSPreparedRequest
+    from botocore.compat import HTTPHeaders
     from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_dynamodbstreams import DynamoDBStreamsClient
 
+    from shared.ports.exchange import Exchange
     from shared.stores.dynamo.expressions import Body
 
 # A healthy answer takes a few milliseconds; a longer wait than these holds up a whole worker.
@@ -51,10 +58,15 @@ Observer = Callable[[Spent], None]
 Noter = Callable[[Request, Ending], None]
 
 
-def connect(region: str, endpoint_url: str | None = None) -> DynamoDBClient:
-    """Open a client; safe to share between threads."""
+def connect(region: str, endpoint_url: str | None = None, exchange: Exchange | None = None) -> DynamoDBClient:
+    """Open a client; safe to share between threads. Where `exchange` takes a request, the SDK's own transport rests."""
     local = _is_local(endpoint_url)
-    return _session(region, local=local).client("dynamodb", endpoint_url=endpoint_url, config=_config(local=local))
+    client = _session(region, local=local).client("dynamodb", endpoint_url=endpoint_url, config=_config(local=local))
+    if exchange is not None:
+        # What a handler of this event returns is taken for the service's answer ("before-send", botocore).
+        send = cast("Callable[..., None]", _Sender(exchange))
+        client.meta.events.register("before-send.dynamodb", send)
+    return client
 
 
 def connect_streams(region: str, endpoint_url: str | None = None) -> DynamoDBStreamsClient:
@@ -86,6 +98,41 @@ def _config(*, local: bool) -> Config:
         # The environment's proxy is for the world outside.
         proxies={} if local else None,
     )
+
+
+class _Sender:
+    """Has the SDK's signed requests sent by an exchange."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def __call__(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:  # noqa: ANN401 - as botocore calls
+        headers = {name: _text(value) for name, value in request.headers.items()}
+        body = cast("bytes", request.body)
+        asked = HttpRequest(request.method, request.url, headers, body, CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+        try:
+            answer = self._exchange(asked)
+        except NeverSent as error:
+            raise EndpointConnectionError(endpoint_url=request.url, error=error) from error
+        except NoAnswer as error:
+            raise ConnectionClosedError(endpoint_url=request.url, request=request, error=error) from error
+        if answer is None:
+            return None
+        return AWSResponse(request.url, answer.status, cast("HTTPHeaders", answer.headers), _Whole(answer.body))
+
+
+class _Whole:
+    """A body that has arrived already, as botocore reads bodies."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._body
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 class Calls:

@@ -14,6 +14,7 @@ from shared.system import SystemClock
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
+    from shared.ports.exchange import Exchange
     from shared.ports.system import Clock
 
 
@@ -43,6 +44,10 @@ def open_store(
     observer: Observer | None = None,
     note: Noter | None = None,
     clock: Clock | None = None,
+    exchange: Exchange | None = None,
 ) -> DynamoStore:
-    """Open the store over tables that exist: those of AWS, or of the server at `endpoint_url`."""
-    return DynamoStore(connect(region, endpoint_url), Tables(prefix), observer, note, clock)
+    """Open the store over tables that exist: those of AWS, or of the server at `endpoint_url`.
+
+    Requests that may not stop their thread are sent by `exchange`.
+    """
+    return DynamoStore(connect(region, endpoint_url, exchange), Tables(prefix), observer, note, clock)
