@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.api_gateway import ResponseBuilder, Route
@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestUnsupp
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from pydantic import BaseModel, ValidationError
 
 from ingest.errors import MethodNotAllowed, UnsupportedBody
 from ingest.identity import NOBODY, identify
@@ -41,6 +42,7 @@ class Resolver(APIGatewayHttpResolver):
         """Take no routes yet; register the handlers of errors."""
         super().__init__(enable_validation=True, debug=False, json_body_deserializer=read_json)
         self._ids = parts.ids
+        self._body_models: dict[str | None, type[BaseModel] | None] = {}
         self._log = parts.logger
         self.not_found(self._no_route)
         self.exception_handler(RequestValidationError)(self._invalid)
@@ -56,13 +58,19 @@ class Resolver(APIGatewayHttpResolver):
         """
         self.event = event
         self.identity = NOBODY
-        self.current_event = APIGatewayProxyEventV2(dict(event), read_json)
         return super().resolve(event, context)
 
+    def _to_proxy_event(self, event: dict[str, Any]) -> BaseProxyEvent:
+        self.current_event = APIGatewayProxyEventV2(event, read_json)
+        return self.current_event
+
     def prepare(self) -> None:
-        """Compile every route's parameters now, which Powertools leaves to its first request."""
+        """Compile every route's parameters now, which is otherwise left to its first request."""
         for route in self._static_routes + self._dynamic_routes:
-            _ = route.dependant
+            if route.enable_validation is False:
+                self._body_model(route)
+            else:
+                _ = route.dependant
 
     def header(self, name: str) -> str | None:
         """Return a header of the present request; the gateway hands names over in lower case."""
@@ -78,7 +86,36 @@ class Resolver(APIGatewayHttpResolver):
         if route.security:
             self.identity = identify(self.event)
             self.identity.require(*(scope for need in route.security for scopes in need.values() for scope in scopes))
+        if route.enable_validation is False:
+            try:
+                self._read_body(route, route_arguments)
+            except (Refused, RequestValidationError) as error:
+                refused: ResponseBuilder[BaseProxyEvent] | None = self._call_exception_handler(error, route)
+                if refused is None:
+                    raise
+                return refused
         return super()._call_route(route, route_arguments)
+
+    def _read_body(self, route: Route, route_arguments: dict[str, Any]) -> None:
+        """Do what the rush needs of Powertools' validation, in a fifth of its time: the body becomes its model.
+
+        Addresses are text anyway, and answers are made of models.
+        """
+        model = self._body_model(route)
+        if model is None:
+            return
+        body = self.current_event.json_body
+        if body is None:
+            raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
+        try:
+            route_arguments["body"] = model.model_validate(body, from_attributes=True)
+        except ValidationError as error:
+            raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
+
+    def _body_model(self, route: Route) -> type[BaseModel] | None:
+        if route.operation_id not in self._body_models:
+            self._body_models[route.operation_id] = get_type_hints(route.func).get("body")
+        return self._body_models[route.operation_id]
 
     def _no_route(self, _: NotFoundError) -> Response[str]:
         # Powertools names a route after the address that nobody serves, whatever a stranger wrote there.

@@ -21,6 +21,7 @@ def register(app: Resolver, parts: Parts) -> None:
         summary="Ask whether this process can do its work",
         operation_id="health",
         tags=["operations"],
+        enable_validation=False,
         responses=answers({200: (HealthAnswer, "The process runs and the store answers.")}, token=False),
     )
     def health() -> Response[str]:

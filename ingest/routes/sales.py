@@ -27,6 +27,7 @@ def register(app: Resolver, parts: Parts) -> None:
         "come back), gone. `server_time` is for countdowns.",
         operation_id="read_event",
         tags=["events"],
+        enable_validation=False,
         responses=answers({200: (EventAnswer, "The sale.")}, HTTPStatus.NOT_FOUND, token=False),
     )
     def read(event_id: str) -> Response[str]:
@@ -40,6 +41,7 @@ def register(app: Resolver, parts: Parts) -> None:
         "server sends one after another to whoever accepts `text/event-stream`.",
         operation_id="follow_event",
         tags=["events"],
+        enable_validation=False,
         responses=answers({200: (LiveAnswer, "How the sale goes.")}, HTTPStatus.NOT_FOUND, token=False),
     )
     def follow(event_id: str) -> Response[str]:

@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
+import ingest.resolver as resolver_module
 from ingest.api import GROUPS, RUSH, RUSH_PATH
 from ingest.door import Door
+from ingest.requests import OrderRequest
 from tests.unit.ingest.client import Client
 
 
@@ -41,12 +43,14 @@ def test_a_start_loads_what_buyers_press_and_no_more() -> None:
 
 
 def test_what_was_prepared_is_used(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests find resolvers ready, with their parameters compiled; none is made for them."""
+    """Requests find resolvers ready, which know what bodies they take; none is made for them."""
     door.prepare(RUSH_PATH, 3)
     ready = list(door._idle[GROUPS[RUSH_PATH]])
 
     assert len(ready) == 3
-    assert all(route._dependant is not None for app in ready for route in app._static_routes + app._dynamic_routes)
+    assert all(app._body_models["place_order"] is OrderRequest for app in ready)
     monkeypatch.setattr(door, "make_resolver", None)
+    monkeypatch.setattr(resolver_module, "get_type_hints", None)
     assert Client(door, "ann", "buy").ask("GET", "/v1/events/gig").status == 200
+    assert Client(door, "ann", "buy").ask("POST", "/v1/events/gig/orders", {}).status == 422
     door.prepare(RUSH_PATH, 3)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from ingest.request_body import MAX_BODY_BYTES, MAX_STAFF_BODY_BYTES
+from ingest.door import Door
+from ingest.request_body import MAX_BODY_BYTES, MAX_STAFF_BODY_BYTES, with_plain_body
 from shared.stores.faults import FaultyStore
 from tests.unit.ingest.client import Client, make_event
 
@@ -189,3 +193,28 @@ def test_a_correlation_id_is_echoed(ann: Client) -> None:
     for bad in ("a b", "a\r\nb: c", "x" * 65, "é", ""):
         given = ann.ask("GET", "/nowhere", headers={"x-correlation-id": bad}).headers["x-correlation-id"]
         assert given.startswith("request-")
+
+
+_NAMES = st.sampled_from(["lines", "payment_method", "holder", "ticket_type_id", "quantity", "x"])
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("standing")
+_JSON = st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3))
+_LINES = st.lists(st.fixed_dictionaries({"ticket_type_id": _LEAVES, "quantity": _LEAVES}) | _JSON, max_size=6)
+_ORDERS = st.fixed_dictionaries(
+    {}, optional={"lines": _LINES, "payment_method": _LEAVES, "holder": _LEAVES, "x": _JSON}
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(st.one_of(_ORDERS, _JSON).map(json.dumps) | st.text(max_size=20) | st.sampled_from(["", "{", GOOD + "x", "[]"]))
+def test_a_body_is_judged_as_powertools_would(door: Door, text: str) -> None:
+    """The routes of the rush read their bodies without its validation, and answer the same."""
+    event = make_event("POST", ORDERS, body=text, claims={"sub": "ann", "scope": "buy"})
+    ours, theirs = door.make_resolver(ORDERS), door.make_resolver(ORDERS)
+    for route in theirs._static_routes + theirs._dynamic_routes:
+        route.enable_validation = None
+
+    answers = [app.resolve(with_plain_body(event), LambdaContext()) for app in (ours, theirs)]
+
+    assert answers[0]["statusCode"] == answers[1]["statusCode"]
+    if answers[0]["statusCode"] != HTTPStatus.ACCEPTED:
+        assert answers[0] == answers[1]
