@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import unicodedata
 from typing import Annotated
 
@@ -39,8 +38,8 @@ class Strict(BaseModel):
 class LineRequest(Strict):
     """Tickets of one type."""
 
-    ticket_type_id: str = Field(min_length=1, max_length=64, examples=["standing"])
     quantity: int = Field(ge=1, le=MAX_ORDER_QUANTITY, examples=[2])
+    ticket_type_id: str = Field(min_length=1, max_length=64, examples=["standing"])
 
 
 MethodName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,128}$")]
@@ -58,20 +57,20 @@ class OrderRequest(Strict):
         }
     )
 
+    holder: Annotated[str, Field(max_length=MAX_HOLDER_LENGTH), AfterValidator(printable)] | None = Field(
+        default=None, description="The name to put on the tickets."
+    )
     lines: list[LineRequest] = Field(min_length=1, max_length=MAX_LINES)
     payment_method: MethodName | None = Field(
         default=None,
         description="The payment service's name of the card to charge. Without one the order is paid by hand-off: "
         "once seats are held, its status carries a client secret.",
     )
-    holder: Annotated[str, Field(max_length=MAX_HOLDER_LENGTH), AfterValidator(printable)] | None = Field(
-        default=None, description="The name to put on the tickets."
-    )
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the request as understood: member order and spelled-out defaults do not matter."""
-        canonical = json.dumps(self.model_dump(exclude_none=True), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+        # Members stand in the order of their names here and in the lines: it is part of every stored fingerprint.
+        return hashlib.sha256(self.model_dump_json(exclude_none=True, ensure_ascii=True).encode("ascii")).hexdigest()
 
 
 class PaymentAttemptRequest(Strict):

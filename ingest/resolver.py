@@ -25,6 +25,19 @@ from shared.domain.errors import Invalid, NotFound, OnsaleError, Refused, Unavai
 NO_ROUTE, DOCS = "none", "docs"
 
 
+class _Event(APIGatewayProxyEventV2):
+    """An event as the gateway writes it, with the names of headers in lower case."""
+
+    @property
+    def resolved_headers_field(self) -> dict[str, Any]:
+        """Return the headers as they are.
+
+        Powertools copies them twice for every answer, to look for one; no route of ours takes a header as a list.
+        """
+        headers: dict[str, Any] = self["headers"]
+        return headers
+
+
 class Resolver(APIGatewayHttpResolver):
     """One thread's resolver. `event`, `correlation_id` and `identity` are the present request's.
 
@@ -61,7 +74,7 @@ class Resolver(APIGatewayHttpResolver):
         return super().resolve(event, context)
 
     def _to_proxy_event(self, event: dict[str, Any]) -> BaseProxyEvent:
-        self.current_event = APIGatewayProxyEventV2(event, read_json)
+        self.current_event = _Event(event, read_json)
         return self.current_event
 
     def prepare(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -135,8 +136,9 @@ class HealthAnswer(Answer):
     status: Literal["ok"]
 
 
+@lru_cache(maxsize=1024)
 def money_answer(money: Money) -> MoneyAnswer:
-    """Write an amount."""
+    """Write an amount; a sale has few prices, and their sums are few."""
     return MoneyAnswer(minor=money.minor, currency=money.currency, text=str(money))
 
 

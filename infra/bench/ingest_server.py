@@ -18,6 +18,7 @@ from infra.bench.child import say, usage
 from infra.bench.no_store import NoStore
 from infra.local.authorizer import Authorizer
 from infra.local.gateway import Gateway, Handler
+from infra.local.one_write import OneWriteProtocol
 from infra.local.rush import Rush
 from infra.local.server import BACKLOG, DEFAULT_THREADS, IDLE_CONNECTION_S
 from infra.local.tokens import local_key
@@ -60,6 +61,7 @@ def main() -> None:
     listener.listen(BACKLOG)
     config = uvicorn.Config(
         gateway,
+        http=OneWriteProtocol,
         lifespan="off",
         ws="none",
         log_level="warning",

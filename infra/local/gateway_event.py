@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -40,7 +41,7 @@ def gateway_event(
             "requestId": request_id,
             "routeKey": STAGE,
             "stage": STAGE,
-            "time": datetime.fromtimestamp(now_ms / 1000, tz=UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"),
+            "time": _log_time(now_ms // 1000),
             "timeEpoch": now_ms,
         },
         "isBase64Encoded": False,
@@ -52,6 +53,11 @@ def gateway_event(
     if body:
         event |= _body(body)
     return event
+
+
+@lru_cache(maxsize=16)
+def _log_time(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, tz=UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
 
 
 def joined_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -25,6 +25,7 @@ from infra.local.authorizer import Authorizer
 from infra.local.counts import Counts
 from infra.local.front import Front
 from infra.local.gateway import Gateway
+from infra.local.one_write import OneWriteProtocol
 from infra.local.rush import Rush
 from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
@@ -107,6 +108,7 @@ def _serve(front: Front, rush: Rush, counts: Counts, listener: socket.socket) ->
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
         WithMetrics(front, counts.page),
+        http=OneWriteProtocol,
         lifespan="off",
         ws="none",
         log_level="warning",

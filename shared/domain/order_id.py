@@ -6,7 +6,6 @@ can aim at a shard. The shard is a function of the id, so reading an order needs
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from dataclasses import dataclass
@@ -49,12 +48,9 @@ def order_digest(salt: bytes, *, route: str, event_id: str, buyer_id: str, idemp
 
     Every part is length-prefixed, so no two different tuples share an encoding.
     """
-    mac = hmac.new(salt, digestmod=hashlib.sha256)
-    for part in (route, event_id, buyer_id, idempotency_key):
-        data = part.encode("utf-8")
-        mac.update(len(data).to_bytes(4, "big"))
-        mac.update(data)
-    return mac.digest()[:ID_BYTES]
+    parts = [part.encode("utf-8") for part in (route, event_id, buyer_id, idempotency_key)]
+    message = b"".join([len(part).to_bytes(4, "big") + part for part in parts])
+    return hmac.digest(salt, message, "sha256")[:ID_BYTES]
 
 
 def order_key(event_id: str, digest: bytes, shard_counts: Sequence[int], version: int) -> OrderKey:
@@ -80,6 +76,8 @@ def home_of(event_id: str, digest: bytes, shard_counts: Sequence[int]) -> OrderK
 
 def older_homes(event_id: str, digest: bytes, shard_counts: Sequence[int]) -> tuple[OrderKey, ...]:
     """Return the other addresses at which a process with an older map would place the digest, newest first."""
+    if len(shard_counts) == 1:
+        return ()
     home = home_of(event_id, digest, shard_counts)
     homes = [home_of(event_id, digest, shard_counts[:version]) for version in range(len(shard_counts) - 1, 0, -1)]
     return tuple(dict.fromkeys(key for key in homes if key != home))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from shared.domain.errors import Invalid
 
@@ -32,7 +33,14 @@ def moment_ms(moment: datetime, field: str = "time") -> int:
 
 def format_time_ms(at_ms: int) -> str:
     """Write milliseconds as RFC 3339 in UTC, always with three decimals so that text order is time order."""
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, ms = divmod(at_ms, 1000)
+    return f"{_format_s(seconds)}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _format_s(at_s: int) -> str:
+    """Write whole seconds, of which a rush brings the same again and again."""
+    return datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds").removesuffix("+00:00")
 
 
 def sortable_ms(at_ms: int) -> str:

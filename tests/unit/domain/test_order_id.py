@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +43,17 @@ def test_different_requests_never_share_an_id(left: tuple[str, ...], right: tupl
 def test_moving_a_border_between_parts_changes_the_id() -> None:
     """K6: `ab` + `c` is another buyer and key than `a` + `bc`."""
     assert digest("c", buyer="ab") != digest("bc", buyer="a")
+
+
+@given(st.tuples(parts, parts, parts, parts))
+def test_an_id_is_made_as_it_ever_was(request: tuple[str, ...]) -> None:
+    """A key is honoured for the whole life of a sale, by every version of this code: SHA-256 keyed with the salt."""
+    message = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in request)
+    route, event_id, buyer_id, key = request
+
+    named = order_digest(SALT, route=route, event_id=event_id, buyer_id=buyer_id, idempotency_key=key)
+
+    assert named == hmac.new(SALT, message, hashlib.sha256).digest()[:16]
 
 
 def test_another_salt_gives_other_ids() -> None:

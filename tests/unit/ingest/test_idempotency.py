@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest.process import build_app
+from ingest.requests import LineRequest, OrderRequest
 from shared.domain.order_id import locate_order
 from shared.domain.sale import Sale, SaleStatus, TicketType
 from shared.ports.control import Notice, PoolNotice, Word
@@ -83,6 +88,21 @@ def test_how_a_body_is_written_does_not_matter(body: str, ann: Client, inner: Sq
     assert again.status == 202
     assert again.headers["Location"] == first.headers["Location"]
     assert _count(inner) == 1
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+_LINES = st.lists(st.builds(LineRequest, ticket_type_id=_TEXTS, quantity=st.integers(1, 50)), min_size=1, max_size=5)
+
+
+@given(_LINES, st.none() | st.from_regex(r"[A-Za-z0-9_.:-]{1,128}", fullmatch=True), st.none() | _TEXTS)
+def test_a_fingerprint_is_made_as_it_ever_was(lines: list[LineRequest], method: str | None, holder: str | None) -> None:
+    """K4: an order stored by another version of this code is known again: members by name, ASCII, without blanks."""
+    request = OrderRequest.model_construct(lines=lines, payment_method=method, holder=holder)
+    members: dict[str, object] = {"lines": [line.model_dump() for line in lines]}
+    members |= {name: text for name, text in (("payment_method", method), ("holder", holder)) if text is not None}
+    canonical = json.dumps(members, sort_keys=True, separators=(",", ":"))
+
+    assert request.fingerprint() == hashlib.sha256(canonical.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
