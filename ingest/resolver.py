@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_type_hints
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -38,6 +40,20 @@ class _Event(APIGatewayProxyEventV2):
         return headers
 
 
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What a route asks of a request: one of these scopes, and a body of this shape if we read it ourselves."""
+
+    scopes: tuple[str, ...]
+    body: type[BaseModel] | None
+
+
+def _read_needs(route: Route) -> _Needs:
+    scopes = tuple(scope for need in route.security or () for scopes in need.values() for scope in scopes)
+    body = get_type_hints(route.func).get("body") if route.enable_validation is False else None
+    return _Needs(scopes, body)
+
+
 class Resolver(APIGatewayHttpResolver):
     """One thread's resolver. `event`, `correlation_id` and `identity` are the present request's.
 
@@ -55,7 +71,6 @@ class Resolver(APIGatewayHttpResolver):
         """Take no routes yet; register the handlers of errors."""
         super().__init__(enable_validation=True, debug=False, json_body_deserializer=read_json)
         self._ids = parts.ids
-        self._body_models: dict[str | None, type[BaseModel] | None] = {}
         self._log = parts.logger
         self.not_found(self._no_route)
         self.exception_handler(RequestValidationError)(self._invalid)
@@ -79,10 +94,9 @@ class Resolver(APIGatewayHttpResolver):
 
     def prepare(self) -> None:
         """Compile every route's parameters now, which is otherwise left to its first request."""
+        _ = self._needs
         for route in self._static_routes + self._dynamic_routes:
-            if route.enable_validation is False:
-                self._body_model(route)
-            else:
+            if route.enable_validation is not False:
                 _ = route.dependant
 
     def header(self, name: str) -> str | None:
@@ -90,18 +104,20 @@ class Resolver(APIGatewayHttpResolver):
         value: str | None = self.event["headers"].get(name.lower())
         return value
 
-    def _call_route(self, route: Route, route_arguments: dict[str, str]) -> ResponseBuilder[BaseProxyEvent]:
+    def _call_route(self, route: Route, route_arguments: dict[str, Any]) -> ResponseBuilder[BaseProxyEvent]:
         """Let in whom the route's own description lets in, before the body is looked at.
 
         Powertools puts validation before every middleware of ours, and would tell strangers what is wrong with it.
         """
         self.operation = (route.operation_id if route.include_in_schema else None) or DOCS
-        if route.security:
+        # Powertools makes a route of its own for each request that no route takes.
+        needs = self._needs.get(id(route)) or _read_needs(route)
+        if needs.scopes:
             self.identity = identify(self.event)
-            self.identity.require(*(scope for need in route.security for scopes in need.values() for scope in scopes))
-        if route.enable_validation is False:
+            self.identity.require(*needs.scopes)
+        if needs.body is not None:
             try:
-                self._read_body(route, route_arguments)
+                route_arguments["body"] = self._read_body(needs.body)
             except (Refused, RequestValidationError) as error:
                 refused: ResponseBuilder[BaseProxyEvent] | None = self._call_exception_handler(error, route)
                 if refused is None:
@@ -109,26 +125,23 @@ class Resolver(APIGatewayHttpResolver):
                 return refused
         return super()._call_route(route, route_arguments)
 
-    def _read_body(self, route: Route, route_arguments: dict[str, Any]) -> None:
+    def _read_body(self, model: type[BaseModel]) -> BaseModel:
         """Do what the rush needs of Powertools' validation, in a fifth of its time: the body becomes its model.
 
         Addresses are text anyway, and answers are made of models.
         """
-        model = self._body_model(route)
-        if model is None:
-            return
         body = self.current_event.json_body
         if body is None:
             raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
         try:
-            route_arguments["body"] = model.model_validate(body, from_attributes=True)
+            return model.model_validate(body, from_attributes=True)
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
 
-    def _body_model(self, route: Route) -> type[BaseModel] | None:
-        if route.operation_id not in self._body_models:
-            self._body_models[route.operation_id] = get_type_hints(route.func).get("body")
-        return self._body_models[route.operation_id]
+    @cached_property
+    def _needs(self) -> dict[int, _Needs]:
+        """Return every route's needs, by the route's identity: equal routes are none the less two."""
+        return {id(route): _read_needs(route) for route in self._static_routes + self._dynamic_routes}
 
     def _no_route(self, _: NotFoundError) -> Response[str]:
         # Powertools names a route after the address that nobody serves, whatever a stranger wrote there.

@@ -8,7 +8,6 @@ out of a budget per place, refilled by success and by time: a shard in trouble u
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -186,7 +185,7 @@ class Retrier:
     def _gives_up(self, state: RetryCallState) -> bool:
         call = _call_of(state)
         code = call.last.code if call.last is not None else Unavailable.code
-        if call.failures[code] >= self._policy.tries.get(code, 1):
+        if call.failures.get(code, 0) >= self._policy.tries.get(code, 1):
             return True
         ends_s = call.began_s + self._policy.deadline_s
         if self._clock.monotonic_s() + state.upcoming_sleep > ends_s:
@@ -201,7 +200,7 @@ class _Call(Generic[T]):
         self.method = method
         self.place = place
         self.began_s = clock.monotonic_s()
-        self.failures: Counter[str] = Counter()
+        self.failures: dict[str, int] = {}
         self.last: Unavailable | None = None
         self.known: Unavailable | None = None
         self._run = run
@@ -221,7 +220,7 @@ class _Call(Generic[T]):
             answer = self._run()
         except OnsaleError as error:
             if isinstance(error, Unavailable):
-                self.failures[error.code] += 1
+                self.failures[error.code] = self.failures.get(error.code, 0) + 1
                 self.last = error
             if isinstance(error, Throttled):
                 self._tell(error.code, error.reason, error.resource)

@@ -97,6 +97,9 @@ class ThreadWaiting:
         """Carry it out on a new thread."""
         threading.Thread(target=job).start()
 
+    def hurry(self) -> None:
+        """Do nothing: nothing is put off."""
+
     def sleep(self, seconds: float) -> None:
         """Let the thread wait."""
         sleep_s(seconds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -19,6 +20,10 @@ from shared.ports.system import Gate
 from shared.system import ThreadGate, sleep_s
 
 T = TypeVar("T")
+
+# A job beside the loop is put off while new fibers begin in every turn of the loop, so that it may serve them too; but
+# no longer than this.
+PUT_OFF_S = 0.005
 
 
 class _Call:
@@ -112,10 +117,18 @@ class Fibers:
         """Have one thread beside the loop."""
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
         self._idle: list[_Fiber] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begun = 0
+        self._put_off: deque[Callable[[], object]] = deque()
 
     async def run(self, job: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401 - as the job takes them
         """Return what a job returns. When the caller is cancelled the job goes on to its end all the same."""
         loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop = loop
+            # Whoever counted on the turns of another loop would wait for good.
+            self.hurry()
+        self._begun += 1
         call = _Call(job, arguments)
         self._fiber(loop).begin(call)
         if not call.done:
@@ -136,8 +149,21 @@ class Fibers:
         return _FiberGate(fiber) if isinstance(fiber, _Fiber) else ThreadGate()
 
     def start(self, job: Callable[[], object]) -> None:
-        """Carry a job out on the one thread beside the loop, after what that one is at."""
-        self._beside.submit(job)
+        """Carry a job out on the one thread beside the loop, after what that one is at, in a quiet turn of the loop."""
+        self._put_off.append(job)
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            self.hurry()
+            return
+        with contextlib.suppress(RuntimeError):
+            # Should the loop end here and now, the next thread to come, or the next loop, will hurry.
+            loop.call_soon_threadsafe(self._settle, loop, self._begun - 1, loop.time() + PUT_OFF_S)
+
+    def hurry(self) -> None:
+        """Put nothing off any longer."""
+        with contextlib.suppress(IndexError):
+            while True:
+                self._beside.submit(self._put_off.popleft())
 
     def sleep(self, seconds: float) -> None:
         """Let a fiber or a thread wait."""
@@ -161,8 +187,15 @@ class Fibers:
 
     def close(self) -> None:
         """Return when the thread beside the loop has ended, after what it is at."""
+        self.hurry()
         self._beside.shutdown()
         self._idle.clear()
+
+    def _settle(self, loop: asyncio.AbstractEventLoop, seen: int, until_s: float) -> None:
+        if self._begun == seen or loop.time() >= until_s:
+            self.hurry()
+        else:
+            loop.call_soon(self._settle, loop, self._begun, until_s)
 
     def _fiber(self, loop: asyncio.AbstractEventLoop) -> _Fiber:
         while self._idle:

@@ -33,7 +33,7 @@ Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 # Requests begun and not yet answered; more would only grow the time that each waits.
 MAX_IN_FLIGHT = 2_000
 # Orders placed by fibers at a time, and as many looked at: enough to fill a transaction while the one before is synced.
-MAX_FIBERS = 32
+MAX_FIBERS = 64
 # Placing an order and looking at it: what waits by nothing but its store and the sale's turn.
 _FOR_FIBERS = re.compile(r"(?:GET|POST) /v1/events/[^/]+/orders(?:/[^/]+)?")
 

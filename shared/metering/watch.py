@@ -80,7 +80,7 @@ class Watch:
 
     def attempted(self, attempt: Attempt) -> None:
         """Count an attempt as a request; an observer for `shared.retry`."""
-        shape = _SHAPES.get(attempt.method, _Shape(attempt.method, "other"))
+        shape = _SHAPES.get(attempt.method) or _Shape(attempt.method, "other")
         place = safe_place(attempt.place)
         request = Request(shape.operation, shape.table, shape.index, place, shape.writes, demand={place: shape.units})
         throttle = None

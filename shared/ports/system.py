@@ -60,7 +60,14 @@ class Waiting(Protocol):
         ...
 
     def start(self, job: Callable[[], object]) -> None:
-        """Have a job carried out by a thread that nobody waits for; from any thread."""
+        """Have a job carried out by a thread that nobody waits for; from any thread.
+
+        It may be put off for some milliseconds while ever more callers come whom it could serve as well.
+        """
+        ...
+
+    def hurry(self) -> None:
+        """Put nothing off any longer: somebody stands still; from any thread."""
         ...
 
     def sleep(self, seconds: float) -> None:

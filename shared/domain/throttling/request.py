@@ -55,7 +55,7 @@ OK = Ending("ok")
 
 def safe_place(key: str) -> str:
     """Write a partition key as it may be shown: a buyer's counter is named without the buyer."""
-    match = _BUYER.match(key)
+    match = _BUYER.match(key) if "#buyer/" in key else None
     return f"{match[1]}#buyer" if match else key
 
 

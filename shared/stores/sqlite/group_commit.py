@@ -2,7 +2,7 @@
 
 There is no writer thread. The first that comes leads: it carries out what has gathered, its own job among it,
 commits, wakes the others and hands the lead to whoever came meanwhile. One alone pays for no hand-over. A caller that
-shares its thread with others never leads: for it a thread is started that leads until nobody waits.
+shares its thread with others never leads: for it a thread is started that leads one group.
 """
 
 from __future__ import annotations
@@ -94,8 +94,10 @@ class GroupCommit:
                 self._give_lead()
         try:
             if not ticket.leads:
+                if ticket.may_lead:
+                    self._waiting.hurry()
                 ticket.gate.wait()
-            if not ticket.done:
+            while not ticket.done:
                 self._lead()
         except BaseException:
             self._abandon(ticket)
@@ -105,23 +107,18 @@ class GroupCommit:
         return ticket.value
 
     def _lead(self) -> None:
-        """Carry out one group, the caller's own job among it, and pass the lead on."""
+        """Carry out one group, and pass the lead on: to the same caller when its own job was not yet among it."""
         try:
             self._serve()
         finally:
             with self._mutex:
                 self._give_lead()
 
-    def _lead_on(self) -> None:
-        """Carry out one group after another until nobody waits."""
-        while True:
-            # Whatever went wrong, its group has been told.
-            with contextlib.suppress(BaseException):
-                self._serve()
-            with self._mutex:
-                if not self._queue:
-                    self._led = False
-                    return
+    def _lead_for_others(self) -> None:
+        """Carry out one group of callers who cannot, and pass the lead on."""
+        # Whatever went wrong, its group has been told.
+        with contextlib.suppress(BaseException):
+            self._lead()
 
     def _serve(self) -> None:
         group: list[_Ticket] = []
@@ -135,16 +132,15 @@ class GroupCommit:
                     ticket.gate.open()
 
     def _give_lead(self) -> None:
-        """Let the first in the queue lead, or a thread in its place; the mutex is held."""
+        """Let the first in the queue lead that can, or else a thread in their place; the mutex is held."""
         self._led = bool(self._queue)
-        if not self._led:
-            return
-        first = self._queue[0]
-        if first.may_lead:
-            first.leads = True
-            first.gate.open()
-        else:
-            self._waiting.start(self._lead_on)
+        leader = next((ticket for ticket in self._queue if ticket.may_lead), None)
+        if leader is None:
+            if self._led:
+                self._waiting.start(self._lead_for_others)
+        elif not leader.leads:
+            leader.leads = True
+            leader.gate.open()
 
     def _abandon(self, ticket: _Ticket) -> None:
         """Take the job of an interrupted caller out of the queue, so that nobody waits for its lead."""

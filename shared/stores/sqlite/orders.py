@@ -9,7 +9,7 @@ from shared.domain.order import Lane, WorkHint
 from shared.domain.order_id import OrderKey, partition_key
 from shared.domain.times import MAX_TIME_MS, sortable_ms
 from shared.ports.orders import Accepted, HintPage, OrderPage, Saved
-from shared.stores.items import is_tombstone, read_demand, read_homes, read_order, stored_form
+from shared.stores.items import is_tombstone, order_item, read_demand, read_homes, read_order, stored_form
 from shared.stores.sqlite.codec import decode
 from shared.stores.sqlite.part import Part
 from shared.stores.sqlite.rows import checked_item, close, find, insert, new_row, replace, standing
@@ -31,7 +31,7 @@ class SqliteOrders(Part):
     """The durable buffer over one database."""
 
     def accept(self, order: Order) -> Accepted:
-        row = new_row(checked_item(order), self._clock.now_ms())
+        row = new_row(order_item(order), self._clock.now_ms())
         return self._database.write_together(_accept, (order, row))
 
     def get_order(self, key: OrderKey) -> Order | None:

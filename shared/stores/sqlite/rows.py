@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from shared.stores.items import order_item, read_order, standing_for, tombstone_item
-from shared.stores.limits import check_item
+from shared.stores.limits import check_item, check_written
 from shared.stores.sqlite.codec import decode, encode
 
 if TYPE_CHECKING:
@@ -63,8 +63,10 @@ class NewRow(NamedTuple):
 
 
 def new_row(item: Item, at_ms: int) -> NewRow:
-    """Write an item as a row."""
-    return NewRow(item["pk"], item["sk"], item.get("rev", 0), item.get("work"), encode(item), at_ms)
+    """Write an item as a row; Invalid when a store would not take it."""
+    text = encode(item)
+    check_written(item, text)
+    return NewRow(item["pk"], item["sk"], item.get("rev", 0), item.get("work"), text, at_ms)
 
 
 def insert(connection: sqlite3.Connection, rows: Sequence[NewRow]) -> list[bool]:

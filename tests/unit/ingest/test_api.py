@@ -48,7 +48,7 @@ def test_what_was_prepared_is_used(door: Door, monkeypatch: pytest.MonkeyPatch) 
     ready = list(door._idle[GROUPS[RUSH_PATH]])
 
     assert len(ready) == 3
-    assert all(app._body_models["place_order"] is OrderRequest for app in ready)
+    assert all(OrderRequest in {needs.body for needs in app.__dict__["_needs"].values()} for app in ready)
     monkeypatch.setattr(door, "make_resolver", None)
     monkeypatch.setattr(resolver_module, "get_type_hints", None)
     assert Client(door, "ann", "buy").ask("GET", "/v1/events/gig").status == 200

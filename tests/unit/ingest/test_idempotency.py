@@ -90,7 +90,8 @@ def test_how_a_body_is_written_does_not_matter(body: str, ann: Client, inner: Sq
     assert _count(inner) == 1
 
 
-_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+# No stored order has control characters: no ticket type is named so, and no holder may be.
+_TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 _LINES = st.lists(st.builds(LineRequest, ticket_type_id=_TEXTS, quantity=st.integers(1, 50)), min_size=1, max_size=5)
 
 

@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from greenlet import getcurrent
 
+import infra.local.fibers as fibers_module
 from infra.local.fibers import Fibers
 from shared.ports.system import Gate, Waiting
 from shared.system import THREADS
-from tests.unit.infra.local.fibers_at_once import WITHIN_S, run_all
+from tests.unit.infra.local.fibers_at_once import HUNDRED, WITHIN_S, run_all
 
 
 def test_a_job_that_never_waits_runs_here_and_now(fibers: Fibers) -> None:
@@ -162,6 +163,75 @@ def test_another_loop_has_fibers_of_its_own(fibers: Fibers) -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(run_all, fibers, lambda: "there").result(WITHIN_S) == ["there"]
     assert run_all(fibers, lambda: "here") == ["here"]
+
+
+def test_a_job_is_put_off_while_new_fibers_begin(fibers: Fibers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins in the first turn of the loop in which no fiber began, so that it can serve all of them."""
+    monkeypatch.setattr(fibers_module, "PUT_OFF_S", WITHIN_S)
+    begun: list[int] = []
+    seen: list[int] = []
+
+    async def one_a_turn() -> None:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+        def job() -> None:
+            seen.append(len(begun))
+            loop.call_soon_threadsafe(done.set)
+
+        await fibers.run(fibers.start, job)
+        for number in range(HUNDRED):
+            await fibers.run(begun.append, number)
+            await asyncio.sleep(0)
+            assert seen == []
+        await done.wait()
+
+    asyncio.run(asyncio.wait_for(one_a_turn(), WITHIN_S))
+
+    assert seen == [HUNDRED]
+
+
+def test_a_job_is_put_off_for_some_milliseconds_at_most(fibers: Fibers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fibers that never cease to come do not keep it waiting."""
+    monkeypatch.setattr(fibers_module, "PUT_OFF_S", 0.0)
+    done = threading.Event()
+
+    async def one_a_turn() -> None:
+        await fibers.run(fibers.start, done.set)
+        while not done.is_set():
+            await fibers.run(lambda: None)
+            await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(one_a_turn(), WITHIN_S))
+
+
+@pytest.mark.parametrize("who", ["a thread", "another loop", "the end"])
+def test_whoever_comes_after_a_loop_has_ended_has_put_off_jobs_begin(who: str, fibers: Fibers) -> None:
+    """A job that waited for a quiet turn of a loop without further turns is not lost."""
+    done = threading.Event()
+
+    async def end_at_once() -> None:
+        await fibers.run(fibers.start, done.set)
+
+    asyncio.run(end_at_once())
+    if who == "a thread":
+        fibers.hurry()
+    elif who == "another loop":
+        run_all(fibers, lambda: None)
+    else:
+        fibers.close()
+
+    assert done.wait(WITHIN_S)
+
+
+def test_without_a_loop_nothing_is_put_off(fibers: Fibers) -> None:
+    """Before the first one, and after the last one has ended."""
+    before, after = threading.Event(), threading.Event()
+
+    fibers.start(before.set)
+    assert before.wait(WITHIN_S)
+    run_all(fibers, lambda: None)
+    fibers.start(after.set)
+    assert after.wait(WITHIN_S)
 
 
 def test_a_fiber_waits_for_a_coroutine(fibers: Fibers) -> None:
