@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from shared.domain.errors import AnswerLost, Broken, Contended, Throttled, Unavailable
@@ -66,6 +67,13 @@ _SHAPES: Mapping[str, _Shape] = MappingProxyType(
 )
 
 
+@lru_cache(maxsize=4096)
+def _request_of(method: str, key: str) -> Request:
+    shape = _SHAPES.get(method) or _Shape(method, "other")
+    place = safe_place(key)
+    return Request(shape.operation, shape.table, shape.index, place, shape.writes, demand={place: shape.units})
+
+
 class Watch:
     """One process's meter and ledger, and the two ways in which they learn of attempts.
 
@@ -80,13 +88,11 @@ class Watch:
 
     def attempted(self, attempt: Attempt) -> None:
         """Count an attempt as a request; an observer for `shared.retry`."""
-        shape = _SHAPES.get(attempt.method) or _Shape(attempt.method, "other")
-        place = safe_place(attempt.place)
-        request = Request(shape.operation, shape.table, shape.index, place, shape.writes, demand={place: shape.units})
+        request = _request_of(attempt.method, attempt.place)
         throttle = None
         if attempt.outcome == Throttled.code:
-            table, index = read_resource(attempt.resource) or (shape.table, shape.index)
-            throttle = Throttle(table, index, place, attempt.reason)
+            table, index = read_resource(attempt.resource) or (request.table, request.index)
+            throttle = Throttle(table, index, request.place, attempt.reason)
         # That something is not there, or breaks a rule, is an answer.
         self.ledger.note(request, Ending(attempt.outcome, throttle) if attempt.outcome in _FAILED else OK)
 

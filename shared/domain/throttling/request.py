@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 # The place of a request that weighs on several keys at once.
 SEVERAL = "several"
@@ -59,6 +60,7 @@ def safe_place(key: str) -> str:
     return f"{match[1]}#buyer" if match else key
 
 
+@lru_cache(maxsize=4096)
 def event_of(place: str) -> str:
     """Return the event a place belongs to, empty when it is nobody's."""
     if place == SEVERAL:
