@@ -1,9 +1,10 @@
 """What the door takes in, and what that costs beside its yardsticks, all in one run.
 
 One ingest process (the Lambda handler behind the local gateway) gets orders over HTTP from 64 keep-alive connections:
-on SQLite with writes made durable in groups, on DynamoDB (ministack), and for each of them without the store, served as
-that one is (by fibers or by threads). Beside each store stands the bare write of the same orders by as many threads.
-Rounds are short and take turns, so that what else the machine does falls on all alike.
+on SQLite with writes made durable in groups, on DynamoDB (ministack), and for each of them without the store. Beside
+each store stands the bare write of the same orders by the store's own code on threads: on DynamoDB by the SDK's own
+transport, where the door's requests travel by its event loop. Rounds are short and take turns, so that what else the
+machine does falls on all alike.
 """
 
 from __future__ import annotations
