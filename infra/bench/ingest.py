@@ -2,9 +2,9 @@
 
 One ingest process (the Lambda handler behind the local gateway) gets orders over HTTP from 64 keep-alive connections:
 on SQLite with writes made durable in groups, on DynamoDB (ministack), and for each of them without the store. Beside
-each store stands the bare write of the same orders by the store's own code on threads: on DynamoDB by the SDK's own
-transport, where the door's requests travel by its event loop. Rounds are short and take turns, so that what else the
-machine does falls on all alike.
+each store stand two bare writes of the same orders: on threads, as the store is used by itself (on DynamoDB by the
+SDK's own transport), and by fibers, as the door does. Rounds are short and take turns, so that what else the machine
+does falls on all alike.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ def run(*, stores: tuple[str, ...], rounds: int, seconds: float, say: Say) -> di
         servers = {store: _server(environ, undo) for store, environ in environs.items()}
         servers |= {_without(store): _server(environ, undo, "--no-store") for store, environ in environs.items()}
         writers = {store: _writer(store, folder, environ, undo) for store, environ in environs.items()}
+        writers |= {
+            _by_fibers(store): _writer(_by_fibers(store), folder, environ, undo, "--fibers")
+            for store, environ in environs.items()
+        }
         sums: dict[str, _Sum] = {name: _Sum() for name in servers}
         bare: dict[str, _Sum] = {name: _Sum() for name in writers}
         for name, server in servers.items():
@@ -89,6 +93,10 @@ def run(*, stores: tuple[str, ...], rounds: int, seconds: float, say: Say) -> di
 
 def _without(store: str) -> str:
     return f"{store}, without it"
+
+
+def _by_fibers(store: str) -> str:
+    return f"{store}, by fibers"
 
 
 def _send(total: _Sum, server: Child, requests: _Requests, seconds: float) -> None:
@@ -116,15 +124,16 @@ def _write(total: _Sum, writer: Child, seconds: float) -> None:
 def _figures(sums: Mapping[str, _Sum], bare: Mapping[str, _Sum]) -> dict[str, Any]:
     figures: dict[str, Any] = {
         **where_and_when(),
-        "against": "the same route without a store, and the bare store write by as many threads",
+        "against": "the same route without a store, and the bare store write by as many threads (and by fibers)",
         "connections": CONNECTIONS,
         "threads": DEFAULT_THREADS,
         "stores": {},
     }
-    for name, write in bare.items():
-        orders, none = sums[name], sums[_without(name)]
+    for name in (name for name in sums if _without(name) in sums):
+        orders, none, write, alike = sums[name], sums[_without(name)], bare[name], bare[_by_fibers(name)]
         figures["stores"][name] = {
             "cpu_overhead": round(orders.cpu_ms / (none.cpu_ms + write.cpu_ms), 3),
+            "cpu_overhead_by_fibers": round(orders.cpu_ms / (none.cpu_ms + alike.cpu_ms), 3),
             "vs_noop": round(orders.per_s / none.per_s, 3),
             "accepted_per_s": round(orders.per_s, 1),
             "p50_ms": round(statistics.median(orders.ms), 2),
@@ -135,6 +144,8 @@ def _figures(sums: Mapping[str, _Sum], bare: Mapping[str, _Sum]) -> dict[str, An
             "noop_cpu_ms": round(none.cpu_ms, 4),
             "bare_write_per_s": round(write.per_s, 1),
             "bare_write_cpu_ms": round(write.cpu_ms, 4),
+            "bare_write_by_fibers_per_s": round(alike.per_s, 1),
+            "bare_write_by_fibers_cpu_ms": round(alike.cpu_ms, 4),
         }
     return figures
 
@@ -193,7 +204,7 @@ def _server(environ: Mapping[str, str], undo: ExitStack, *arguments: str) -> Chi
     return undo.enter_context(Child("infra.bench.ingest_server", *arguments, environ=environ))
 
 
-def _writer(store: str, folder: Path, environ: Mapping[str, str], undo: ExitStack) -> Child:
-    """Start the writer, on SQLite over a file of its own: it shares the turn at the door's with nobody."""
-    own = folder / f"{store}-bare"
-    return undo.enter_context(Child("infra.bench.bare_write", environ={**environ, "ONSALE_DATA_DIR": str(own)}))
+def _writer(name: str, folder: Path, environ: Mapping[str, str], undo: ExitStack, *arguments: str) -> Child:
+    """Start a writer, on SQLite over a file of its own: it shares the turn at the door's with nobody."""
+    environ = {**environ, "ONSALE_DATA_DIR": str(folder / f"{name}-bare")}
+    return undo.enter_context(Child("infra.bench.bare_write", *arguments, environ=environ))
