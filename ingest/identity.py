@@ -49,7 +49,15 @@ def identify(event: Mapping[str, Any]) -> Identity:
     if not isinstance(claims, Mapping):
         raise NotAuthenticated
     subject = claims.get("sub")
-    if not isinstance(subject, str) or not 0 < len(subject.encode("utf-8", "replace")) <= MAX_SUBJECT_BYTES:
+    if not isinstance(subject, str) or not 0 < _size(subject) <= MAX_SUBJECT_BYTES:
         raise NotAuthenticated
     scopes = claims.get("scope")
     return Identity(subject, frozenset(scopes.split()) if isinstance(scopes, str) else frozenset())
+
+
+def _size(subject: str) -> int:
+    """Return how many bytes it takes; 0 for half a character, which no key can hold."""
+    try:
+        return len(subject.encode("utf-8"))
+    except UnicodeEncodeError:
+        return 0

@@ -23,7 +23,7 @@ from infra.local.gateway_event import gateway_event, joined_headers
 from ingest.errors import OverBudget, TooLarge
 from ingest.problems import problem_of
 from ingest.request_body import body_limit
-from shared.domain.errors import Refused
+from shared.domain.errors import Refused, Unavailable
 from shared.ports.system import Clock, Ids
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -34,6 +34,7 @@ Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 MAX_IN_FLIGHT = 2_000
 # Orders placed by fibers at a time, and as many looked at: enough to fill a transaction while the one before is synced.
 MAX_FIBERS = 64
+_STOPPING = "The server is stopping; repeat the same request shortly: whatever became of this one counts once."
 # Placing an order and looking at it: what waits by nothing but its store and the sale's turn.
 _FOR_FIBERS = re.compile(r"(?:GET|POST) /v1/events/[^/]+/orders(?:/[^/]+)?")
 
@@ -100,13 +101,17 @@ class Gateway:
         headers = joined_headers(scope["headers"])
         try:
             body = await _read_body(receive, headers, body_limit(scope["path"]))
+            if body is None:
+                return
+            answer = await self._handle(scope, headers, body)
         except TooLarge as refusal:
             # The rest of the body is not worth reading.
             await send_answer(send, self._problem(refusal), close=True)
-            return
-        if body is None:
-            return
-        await send_answer(send, await self._handle(scope, headers, body))
+        except asyncio.CancelledError:
+            # A server that stops waits for its requests, but not for ever.
+            await send_answer(send, self._problem(Unavailable(_STOPPING)), close=True)
+        else:
+            await send_answer(send, answer)
 
     async def _handle(self, scope: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         if self._fibers is not None and _FOR_FIBERS.fullmatch(f"{scope['method']} {scope['path']}"):
@@ -127,7 +132,7 @@ class Gateway:
             event["requestContext"]["authorizer"] = {"jwt": {"claims": claims, "scopes": None}}
         return self._handler(event, None)
 
-    def _problem(self, error: Refused | OverBudget) -> dict[str, Any]:
+    def _problem(self, error: Refused | Unavailable) -> dict[str, Any]:
         response: Response[str] = problem_of(error, self._ids)
         return {"statusCode": response.status_code, "headers": response.headers, "body": response.body}
 

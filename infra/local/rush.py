@@ -8,6 +8,7 @@ from infra.local.fiber_exchange import FiberExchange
 from infra.local.fibers import Fibers
 from infra.local.gateway import MAX_FIBERS
 from ingest.process import Host
+from shared.loopback import is_here
 from shared.metering.snapshot import Snapshot
 from shared.metering.watch import Watch
 from shared.settings import Settings
@@ -18,9 +19,10 @@ class Rush:
     """The fibers of one process, if it has any, and how they speak to its store."""
 
     def __init__(self, settings: Settings) -> None:
-        """Choose by the store. AWS itself is asked on threads: certificates and proxies are the SDK's business."""
-        plain_http = (settings.dynamodb_url or "").startswith("http://")
-        self.fibers = Fibers() if settings.store == "sqlite" or plain_http else None
+        """Choose by the store: certificates, proxies and passwords on the way to another machine are the SDK's task."""
+        url = settings.dynamodb_url
+        plain = is_here(url) and str(url).startswith("http://") and "@" not in str(url)
+        self.fibers = Fibers() if settings.store == "sqlite" or plain else None
         self._exchange = FiberExchange(self.fibers) if self.fibers and settings.store == "dynamodb" else None
 
     def host(self, threads: int, watch: Watch, others: Callable[[], Sequence[Snapshot]] = tuple) -> Host:

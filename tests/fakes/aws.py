@@ -48,6 +48,10 @@ class Road:
         ]
         self.answer("TransactionCanceledException", CancellationReasons=reasons)
 
+    def babble(self, status: int, body: bytes) -> None:
+        """Answer the next request with whatever something in between might say."""
+        self._steps.append(lambda request: AWSResponse(request.url, status, HTTPHeaders(), _Raw(body)))
+
     def give(self, **body: Any) -> None:  # noqa: ANN401 - as the API has it
         """Answer the next request with success and this body."""
         self._steps.append(lambda request: _response(request, 200, body))

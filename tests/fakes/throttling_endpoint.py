@@ -70,6 +70,7 @@ def throttling_endpoint(seed: int, share: float) -> Iterator[tuple[str, Truth]]:
             said = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/x-amz-json-1.0")
+            self.send_header("x-amzn-RequestId", "made-up")
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()
             self.wfile.write(said)

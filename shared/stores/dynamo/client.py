@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from boto3.session import Session
 from botocore.awsrequest import AWSResponse
@@ -19,8 +18,9 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedErro
 
 from shared.domain.errors import Unavailable
 from shared.domain.throttling.request import Ending, Request
+from shared.loopback import is_here
 from shared.ports.exchange import HttpRequest, NeverSent, NoAnswer
-from shared.stores.dynamo.errors import answer_error, transport_error
+from shared.stores.dynamo.errors import answer_error, no_answer, transport_error
 from shared.stores.dynamo.told import ending_of, failure_of, request_of
 from shared.stores.limits import check_actions
 
@@ -40,7 +40,6 @@ CONNECT_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 3.0
 # Threads of one process that call at the same time; more wait for a connection.
 MAX_CONNECTIONS = 32
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ Noter = Callable[[Request, Ending], None]
 
 def connect(region: str, endpoint_url: str | None = None, exchange: Exchange | None = None) -> DynamoDBClient:
     """Open a client; safe to share between threads. Where `exchange` takes a request, the SDK's own transport rests."""
-    local = _is_local(endpoint_url)
+    local = is_here(endpoint_url)
     client = _session(region, local=local).client("dynamodb", endpoint_url=endpoint_url, config=_config(local=local))
     if exchange is not None:
         # What a handler of this event returns is taken for the service's answer ("before-send", botocore).
@@ -71,13 +70,9 @@ def connect(region: str, endpoint_url: str | None = None, exchange: Exchange | N
 
 def connect_streams(region: str, endpoint_url: str | None = None) -> DynamoDBStreamsClient:
     """Open a client for the streams."""
-    local = _is_local(endpoint_url)
+    local = is_here(endpoint_url)
     session = _session(region, local=local)
     return session.client("dynamodbstreams", endpoint_url=endpoint_url, config=_config(local=local))
-
-
-def _is_local(endpoint_url: str | None) -> bool:
-    return endpoint_url is not None and urlsplit(endpoint_url).hostname in _LOOPBACK
 
 
 def _session(region: str, *, local: bool) -> Session:
@@ -186,6 +181,14 @@ class Calls:
             lost = transport_error(error, writes=writes, endpoint=self._client.meta.endpoint_url)
             self._failed(operation, body, lost, {})
             raise lost from error
+        except (UnicodeDecodeError, AttributeError):
+            # So the SDK stumbles over what is no answer of DynamoDB at all.
+            answer = {}
+        if "RequestId" not in answer.get("ResponseMetadata", ()):
+            # Every answer of the service has one. What else says 200, a portal or a proxy, has stored nothing.
+            strange = no_answer(writes=writes)
+            self._failed(operation, body, strange, {})
+            raise strange
         if self._observer is not None:
             self._tell(operation, answer.get("ConsumedCapacity", ()))
         if self._note is not None:

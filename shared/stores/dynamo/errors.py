@@ -113,7 +113,9 @@ def answer_error(error: ClientError, *, writes: bool, tables: Sequence[str]) -> 
     kind, sentence = _CODES.get(code, (None, None))
     if kind is Throttled:
         return _throttled(answer)
-    if kind is None and answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= _SERVER_ERROR:
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    # Where the SDK finds no code it repeats the status: something in between has answered, not DynamoDB.
+    if kind is None and (status >= _SERVER_ERROR or code.isdigit()):
         kind = AnswerLost
     if kind is None:
         return Broken(f"DynamoDB refused the request with {code}: {answer.get('Error', {}).get('Message', '')}")
@@ -128,6 +130,11 @@ def transport_error(error: BotoCoreError, *, writes: bool, endpoint: str) -> Ons
         return Unavailable(f"DynamoDB cannot be reached at {endpoint}; check the address, and that it is running.")
     if isinstance(error, _NO_CREDENTIALS):
         return Unavailable("There are no usable AWS credentials; give this process a role or keys.")
+    return no_answer(writes=writes)
+
+
+def no_answer(*, writes: bool) -> OnsaleError:
+    """Tell that a request may have arrived and that nothing came of it that can be read."""
     return AnswerLost() if writes else Unavailable("DynamoDB did not answer in time; try again shortly.")
 
 

@@ -124,6 +124,18 @@ def test_only_what_was_sent_can_have_been_applied(
     assert type(caught.value) is expected
 
 
+@pytest.mark.parametrize("status", [200, 301, 400, 403, 413, 500])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"null", b"[]", b"{}", b"\xff\xfe", b"\x1f\x8b\x08"])
+def test_what_is_no_answer_of_the_service_says_nothing(scripted: Bench, status: int, body: bytes) -> None:
+    """A portal, a proxy, a half broken server: a write may have been applied, a read just did not come."""
+    scripted.road.babble(status, body)
+    with pytest.raises(AnswerLost):
+        scripted.store.accept(ORDER)
+    scripted.road.babble(status, body)
+    with pytest.raises(Unavailable):
+        scripted.store.get_order(ORDER.key)
+
+
 def test_an_unreachable_endpoint_is_named(scripted: Bench) -> None:
     """Whoever reads the error learns where nobody answered."""
     with pytest.raises(Unavailable, match=NOWHERE):

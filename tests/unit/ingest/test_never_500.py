@@ -156,6 +156,25 @@ def test_no_address_makes_a_500(door: Door, method: str, path: str, headers: dic
 @settings(max_examples=100)
 def test_no_claims_make_a_500(door: Door, claims: Any) -> None:  # noqa: ANN401 - the gateway's word
     """Whatever an authorizer hands over is somebody or nobody."""
-    event = make_event("GET", "/v1/events/gig/orders/1-" + "0" * 32)
-    event["requestContext"]["authorizer"] = {"jwt": {"claims": claims}}
-    _ask(door, event)
+    order = '{"lines":[{"ticket_type_id":"standing","quantity":1}]}'
+    for event in (
+        make_event("GET", "/v1/events/gig/orders/1-" + "0" * 32),
+        make_event("POST", "/v1/events/gig/orders", body=order, headers={"idempotency-key": "k"}),
+    ):
+        event["requestContext"]["authorizer"] = {"jwt": {"claims": claims}}
+        _ask(door, event)
+
+
+@pytest.mark.parametrize("subject", ["\ud800", "ann\udfff", "", "x" * 257])
+def test_a_name_that_no_key_can_hold_is_nobody(door: Door, subject: str) -> None:
+    """Half a character, nothing at all, and too much."""
+    order = '{"lines":[{"ticket_type_id":"standing","quantity":1}]}'
+    event = make_event(
+        "POST",
+        "/v1/events/gig/orders",
+        body=order,
+        headers={"idempotency-key": "k"},
+        claims={"sub": subject, "scope": "buy"},
+    )
+
+    assert door(event, LambdaContext())["statusCode"] == 401
