@@ -47,9 +47,12 @@ class Office:
         self.tools.store.close()
 
 
-def open_office() -> Office:
-    """Open it; Invalid naming the variable that is missing, Unavailable or Broken when the store cannot be opened."""
-    settings = read_settings()
+def open_office(settings: Settings | None = None) -> Office:
+    """Open it by these settings, else by the environment's.
+
+    Invalid naming the variable that is missing, Unavailable or Broken when the store cannot be opened.
+    """
+    settings = settings or read_settings()
     logger = make_logger("consumers", settings)
     logging.getLogger("consumers")  # it must be there to be given the format
     utils.copy_config_to_registered_loggers(logger, include={"consumers"})

@@ -52,7 +52,8 @@ class Parts:
 
     `reads_per_s` is what the waiting buyers of one sale are told to stay within when they look again. `open_notices`
     is called by the first webhook and not before: what verifies it takes long to load. `open_copies` is called by
-    every reader of a buyer's list, and opens once. `looks` and `progress` are kept for a moment.
+    every reader of a buyer's list, and opens once. `looks` and `progress` are kept for a moment. `limits_scale` is
+    the part of DynamoDB's limits that stands before the store.
     """
 
     store: Store
@@ -68,6 +69,7 @@ class Parts:
     looks: Kept[QueueLook]
     progress: Kept[int | None]
     reads_per_s: float = READS_PER_S
+    limits_scale: float = 1.0
     open_notices: Callable[[], NoticeReader] = _no_webhooks
     open_copies: Callable[[], BuyerOrdersStore] = _no_copies
     board: FrameBoard = field(default_factory=FrameBoard)

@@ -128,6 +128,7 @@ def _real_parts(host: Host) -> Parts:
     return replace(
         parts,
         reads_per_s=settings.reads_per_s,
+        limits_scale=settings.limits_scale,
         open_notices=cache(lambda: open_notices(settings)),
         open_copies=copies.get,
         guard=BuyerGuard(clock, ids, marked),

@@ -12,8 +12,9 @@ from ingest.change_sale import standing_sale
 from ingest.parts import Parts
 from ingest.refund_order import write_whole_refund
 from shared.domain.errors import Conflicting, NotFound
-from shared.domain.order import FINAL, Order, Reason, Status
+from shared.domain.order import FINAL, Duty, Order, Reason, Status
 from shared.domain.sale import SaleStatus
+from shared.domain.transitions import look_now
 
 
 @dataclass(slots=True)
@@ -71,6 +72,8 @@ def refund_page(
             saved = write_whole_refund(parts, sale, order, Reason.SALE_CANCELLED, withhold=True)
             now = saved.order or order
             counted.ordered += saved.done
+        elif _is_left_alone(order) and not dry_run:
+            now = _have_looked_at(parts, order)
         before_minor += order.payment.refund_due_minor
         after_minor += now.payment.refund_due_minor
         counted.count(now)
@@ -84,3 +87,14 @@ def refund_page(
             after=f"shard {shard}, {counted.ordered} orders: {after_minor} minor units to be paid back",
         )
     return counted
+
+
+def _is_left_alone(order: Order) -> bool:
+    """Say whether no worker has anything to do with held seats before the hold ends: after a declined card."""
+    return order.status is Status.HELD and not {Duty.PAY, Duty.CHECK, Duty.CLOSE} & order.duties.keys()
+
+
+def _have_looked_at(parts: Parts, order: Order) -> Order:
+    """Send a worker, which finds the sale cancelled, closes the payment and lets the seats go."""
+    looked_at = look_now(order, op=parts.ids.op_id(), now_ms=parts.clock.now_ms())
+    return parts.store.save(looked_at, seen_rev=order.rev).order or order

@@ -109,8 +109,13 @@ class ThrottlesAnswer(Answer):
     calls: list[CallAnswer]
 
 
-def throttles_answer(snapshots: Sequence[Snapshot], shards_of: Mapping[str, int], now_ms: int) -> ThrottlesAnswer:
-    """Put several processes' counts together; `shards_of` maps event ids to shard counts, where they are known."""
+def throttles_answer(
+    snapshots: Sequence[Snapshot], shards_of: Mapping[str, int], now_ms: int, *, scale: float = 1.0
+) -> ThrottlesAnswer:
+    """Put several processes' counts together; `shards_of` maps event ids to shard counts, where they are known.
+
+    `scale` is the part of DynamoDB's limits that stands before the store.
+    """
     attempts = add_snapshots(snapshots)
     processes = [
         ProcessAnswer(process=one.process, age_s=max(0, now_ms - one.at_ms) / 1000)
@@ -123,7 +128,7 @@ def throttles_answer(snapshots: Sequence[Snapshot], shards_of: Mapping[str, int]
         total=RateAnswer.of(_sum(attempts.rows.values())),
         operations=_operations(attempts),
         keys=_keys(attempts),
-        throttles=_throttles(attempts, shards_of),
+        throttles=_throttles(attempts, shards_of, scale),
         over_time=[_moment(second, bucket) for second, bucket in attempts.buckets.items()],
         calls=_calls(snapshots),
     )
@@ -154,16 +159,18 @@ def _keys(attempts: Attempts) -> list[KeyAnswer]:
     ]
 
 
-def _throttles(attempts: Attempts, shards_of: Mapping[str, int]) -> list[ThrottleAnswer]:
+def _throttles(attempts: Attempts, shards_of: Mapping[str, int], scale: float) -> list[ThrottleAnswer]:
     ranked = sorted(attempts.throttles.items(), key=lambda entry: (-entry[1].count, entry[0]))
-    return [_throttle(key, one, attempts, shards_of) for key, one in ranked[:MAX_LISTED]]
+    return [_throttle(key, one, attempts, shards_of, scale) for key, one in ranked[:MAX_LISTED]]
 
 
-def _throttle(key: ThrottleKey, one: Throttled, attempts: Attempts, shards_of: Mapping[str, int]) -> ThrottleAnswer:
+def _throttle(
+    key: ThrottleKey, one: Throttled, attempts: Attempts, shards_of: Mapping[str, int], scale: float
+) -> ThrottleAnswer:
     table, index, operation, place, reason = key
     event_id = event_of(place)
     demand = attempts.demand.get((table, event_id, True), Demand())
-    explained = explain(key, demand, shards=shards_of.get(event_id))
+    explained = explain(key, demand, shards=shards_of.get(event_id), scale=scale)
     return ThrottleAnswer(
         table=table,
         index=index,

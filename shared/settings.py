@@ -56,6 +56,11 @@ class Settings(BaseModel):
         gt=0,
         description="How often all waiting buyers of one sale together are told to look, per second.",
     )
+    limits_scale: float = Field(
+        default=1.0,
+        gt=0,
+        description="The part of DynamoDB's limits that stands before the store; 1 but before a scaled throttle-proxy.",
+    )
     metrics: str = Field(
         default="none",
         pattern=r"^(none|emf)$",

@@ -24,6 +24,7 @@ from infra.local.server import BACKLOG, DEFAULT_THREADS, IDLE_CONNECTION_S
 from infra.local.tokens import local_key
 from ingest.parts import make_parts
 from ingest.process import build_app, handler, shut, warm
+from shared.collector import look_rarely
 from shared.metering.watch import Watch
 from shared.observability import make_logger
 from shared.payments.charges import check_chargeable
@@ -53,6 +54,7 @@ def main() -> None:
     rush = Rush(settings)
     with contextlib.redirect_stdout(sys.stderr):
         answer = _without_store() if options.no_store else _with_store(rush)
+    look_rarely()
     key = local_key(Path(settings.data_dir)).public_key()
     authorizer = Authorizer(key, issuer=settings.token_issuer, audience=settings.token_audience, clock=clock)
     gateway = Gateway(answer, authorizer, clock=clock, ids=ids, threads=DEFAULT_THREADS, fibers=rush.fibers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from infra.cli.talk import put_facts, put_json, say
 from infra.cli.trace import trace
 from infra.cli.where import BUYER_SCOPES, DEFAULT_DATA, STAFF_SCOPES, AsJson, Data, Token, Url, find_api
 from infra.usage import Usage
+
+if TYPE_CHECKING:
+    from infra.cli.api import Api
 
 app = typer.Typer(
     help="Place, show, cancel and refund orders.\n\n"
@@ -42,7 +45,9 @@ def place(
     by_hand: Annotated[bool, typer.Option("--hand-off", help="Name no card: pay later with a client secret.")] = False,
     holder: Annotated[str | None, typer.Option(help="Name on the tickets.")] = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key; a random one without it.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Follow the order to its end.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Follow the order to its end, or to where its buyer has to act.")
+    ] = False,
     buyer: Buyer = "buyer",
     url: Url = None,
     data: Data = DEFAULT_DATA,
@@ -68,9 +73,8 @@ def place(
     except Unavailable as error:
         raise Unavailable(f"{error.message} Repeat it with --key {key}.") from None
     say(f"Accepted under the key {key}.")
-    while wait and order["status"] not in _END:
-        time.sleep(order.get("poll_after_s") or 1)
-        order = api.call("GET", f"/v1/events/{event}/orders/{order['order_id']}")[1]
+    if wait:
+        order = _follow(api, event, order)
     _show(order, as_json=as_json)
 
 
@@ -141,6 +145,20 @@ def _call(
     _check_ids(event, order)
     api = find_api(url, data, token, subject=buyer, scopes=BUYER_SCOPES)
     return api.call(method, f"/v1/events/{event}/orders/{order}")[1]
+
+
+def _follow(api: Api, event: str, order: dict[str, Any]) -> dict[str, Any]:
+    """Read an order again and again until it ends or waits for its buyer; say each thing it says once."""
+    said = ""
+    while True:
+        if order["sentence"] != said:
+            said = order["sentence"]
+            say(said)
+        # A declined card, or a payment to be made by hand: nothing moves before somebody pays.
+        if order["status"] in _END or "decline_code" in order or "payment" in order:
+            return order
+        time.sleep(order.get("poll_after_s") or 1)
+        order = api.call("GET", f"/v1/events/{event}/orders/{order['order_id']}")[1]
 
 
 def _check_ids(event: str, order: str) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import secrets
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from infra.cli.exits import BROKEN
-from infra.cli.talk import put_facts, put_json, say
+from infra.cli.talk import console, put_facts, put_json, say
 from infra.cli.where import DEFAULT_DATA, AsJson, Data, Url, find_url
+
+if TYPE_CHECKING:
+    from infra.load.stampede import Stampede
 
 
 class How(StrEnum):
@@ -82,10 +85,13 @@ def stampede(
     )
     crowd = Stampede(job, processes=count)
     crowd.prepare()
-    say(f"{buyers} buyers from {count} processes, seed {seed}.")
+    say(
+        f"{buyers} buyers from {count} process{'es' if count > 1 else ''}, seed {seed}. Each stays until its order has "
+        f"come to an end, {within_s:g} s at most."
+    )
     crowd.go()
     try:
-        crowd.finish()
+        _watch(crowd, buyers)
     except KeyboardInterrupt:
         say("The buyers go home; their receipts are kept.")
         crowd.stop()
@@ -98,3 +104,19 @@ def stampede(
     say(f"Receipts: {receipts}. Check them with: onsale verify {event} --receipts {receipts}")
     if report["server_errors"]:
         raise typer.Exit(BROKEN)
+
+
+def _watch(crowd: Stampede, buyers: int) -> None:
+    """Draw how many know whether their order was taken, until all have gone home."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(), transient=True) as bar:
+        task = bar.add_task("Buyers answered", total=buyers)
+
+        def draw() -> None:
+            answered = crowd.progress().answered
+            known = "All are answered; some wait for seats and payment"
+            bar.update(task, completed=answered, description=known if answered >= buyers else "Buyers answered")
+
+        crowd.finish(wait=draw)

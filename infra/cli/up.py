@@ -28,7 +28,9 @@ class StoreName(StrEnum):
     DYNAMODB = "dynamodb"
 
 
-Workers = Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")]
+Workers = Annotated[
+    int, typer.Option(min=0, max=64, help="Worker processes; 0: those that you start, by `onsale work`.")
+]
 Store = Annotated[StoreName, typer.Option(help="sqlite, or dynamodb on this machine (ministack).")]
 
 PartitionLimits = Annotated[

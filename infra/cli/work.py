@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.talk import say
+from infra.cli.where import DEFAULT_DATA, Data
 
 if TYPE_CHECKING:
     from consumers.office import Office
@@ -39,12 +40,14 @@ def work(
             help="Orders of one event that leave the line by all workers; the same for each of them.",
         ),
     ] = None,
+    data: Data = DEFAULT_DATA,
 ) -> None:
     """Find orders, give them seats, have them paid, issue tickets; share the work with whoever else does.
 
-    Prints one line of JSON when it works. Ctrl-C or SIGTERM: it finishes its step and leaves.
+    Beside `onsale up` it needs nothing but the data folder; elsewhere the environment says which store and which
+    payment service. Prints one line of JSON when it works. Ctrl-C or SIGTERM: it finishes its step and leaves.
 
-    Examples: onsale work · onsale work --name night-shift
+    Examples: onsale work · onsale work --name night-shift · onsale work --data .onsale/demo
     """
     import contextlib
     import json
@@ -53,13 +56,14 @@ def work(
     from consumers.rates import Rates
     from consumers.worker import run_worker
     from infra.local.metric_files import MetricFile
+    from infra.local.outside import folder_settings
     from infra.local.stopping import stop_on_signals
 
     name = name or f"{socket.gethostname()}-{os.getpid()}"
     stop = stop_on_signals()
     # The logger keeps the stream it finds; standard output belongs to the one line that programs read.
     with contextlib.redirect_stdout(sys.stderr):
-        office = open_office()
+        office = open_office(folder_settings(data))
     settings = office.settings
 
     def ready() -> None:

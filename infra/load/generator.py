@@ -15,6 +15,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,8 @@ async def _ticket_types(client: Client, event_id: str) -> tuple[str, ...]:
     reply = await client.send(Kind.READ, "GET", f"/v1/events/{event_id}")
     client.statuses.clear()
     if reply.status != OK:
-        say({"failed": f"GET /v1/events/{event_id} answered {reply.status or 'nothing'}"})
+        why = f"GET /v1/events/{event_id} answered {reply.status or 'nothing'}"
+        say({"failed": why, "missing": reply.status == HTTPStatus.NOT_FOUND})
         raise SystemExit(1)
     return tuple(kind["ticket_type_id"] for kind in reply.body["ticket_types"])
 

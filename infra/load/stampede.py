@@ -16,7 +16,7 @@ from typing import Any
 
 from infra.load.job import Job
 from infra.local.leashed import PARENT
-from shared.domain.errors import Broken, Unavailable
+from shared.domain.errors import Broken, NotFound, Unavailable
 
 # Beyond this many buyers one process's own share of a core runs out.
 BUYERS_A_PROCESS = 2_500
@@ -58,11 +58,15 @@ class Stampede:
         self._told: dict[int, dict[str, Any]] = {}
         self._done: set[int] = set()
         self._failed: str | None = None
+        self._missing = False
         self._readers: list[threading.Thread] = []
         self._ready = threading.Semaphore(0)
 
     def prepare(self) -> None:
-        """Start the generators and wait until each has its tokens; Unavailable when the door does not answer."""
+        """Start the generators and wait until each has its tokens.
+
+        NotFound without the event, Unavailable when the door does not answer.
+        """
         for number, part in enumerate(self._parts):
             child = subprocess.Popen(
                 [sys.executable, "-m", "infra.local.leashed", "infra.load.generator"],
@@ -83,6 +87,8 @@ class Stampede:
                 self._failed = self._failed or "a generator did not become ready in time"
         if self._failed:
             self.stop()
+            if self._missing:
+                raise NotFound(f"There is no event {self._job.event_id} at {self._job.url}; see: onsale sale list")
             raise Unavailable(f"The stampede could not start: {self._failed}.")
 
     def go(self) -> None:
@@ -148,7 +154,7 @@ class Stampede:
             elif "done" in told:
                 self._done.add(number)
             elif "failed" in told:
-                self._failed = told["failed"]
+                self._failed, self._missing = told["failed"], told.get("missing", False)
             elif "ready" in told:
                 ready = True
                 self._ready.release()

@@ -1,7 +1,8 @@
 """The data folder of one machine: where everything lives that must survive a restart, and where to find what runs.
 
-`onsale.db` is the store, `payments.db` the payment service's books, `secrets.json` the keys that both sides share,
-`running.json` the addresses of the system that runs over this folder, `logs/` what its processes said.
+`onsale.db` is the store, `payments.db` the payment service's books (each kind of store has its own), `secrets.json` the
+keys that both sides share, `running.json` the addresses of the system that runs over this folder, `logs/` what its
+processes said.
 """
 
 from __future__ import annotations
@@ -57,10 +58,14 @@ class DataFolder:
         """Where the processes' words go."""
         return self.path / "logs"
 
-    @property
-    def books(self) -> Path:
-        """The payment service's file."""
-        return self.path / "payments.db"
+    def books(self, store: str) -> Path:
+        """Where the payment service of a system over this store writes: money knows the orders of one store only."""
+        return self.path / ("payments.db" if store == "sqlite" else f"payments-{store}.db")
+
+    def forget_books(self, store: str) -> None:
+        """Throw away the books of a store whose orders are gone; nobody could be paid back by them but in error."""
+        for part in ("", "-wal", "-shm"):
+            Path(f"{self.books(store)}{part}").unlink(missing_ok=True)
 
     def prepare(self) -> None:
         """Make the folder, take it for this process, draw its secrets; NotWritable or InUse with what to do."""

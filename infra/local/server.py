@@ -31,6 +31,7 @@ from infra.local.tokens import local_key
 from infra.local.with_metrics import WithMetrics
 from infra.usage import Usage
 from ingest.process import handler, shut, warm
+from shared.collector import look_rarely
 from shared.domain.errors import OnsaleError
 from shared.settings import Settings, read_settings
 from shared.system import SystemClock, SystemIds
@@ -80,6 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         listener = _listen(options.host, options.port)
     except Usage as error:
         return _sorry(error)
+    look_rarely()
     with contextlib.closing(listener):
         try:
             settings = read_settings()

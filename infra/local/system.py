@@ -156,6 +156,7 @@ class System:
         if dynamodb_url is not None:
             if plan.partition_limits is not None:
                 dynamodb_url = self._start_wall(dynamodb_url, plan.partition_limits, variables)
+                variables["ONSALE_LIMITS_SCALE"] = str(plan.partition_limits)
             variables["ONSALE_DYNAMODB_URL"] = dynamodb_url
         server = ["infra.local.server", "--host", plan.host, "--port"]
         api = self._add("API", [*server, str(plan.port)], variables)
@@ -181,7 +182,7 @@ class System:
             "PAYMENT_SERVICE_PUBLISHABLE_KEY": secrets["publishable_key"],
             "PAYMENT_SERVICE_WEBHOOK_SECRET": secrets["webhook_secret"],
         }
-        books = ["--data", str(folder.books), "--webhook-url", f"{url}/v1/webhooks/payments"]
+        books = ["--data", str(folder.books(self.plan.store)), "--webhook-url", f"{url}/v1/webhooks/payments"]
         faults = [word for name, value in self.plan.payment_faults.items() for word in (_flag(name), str(value))]
         service = ["infra.local.payment_service", *books, *faults, "--host", self.plan.host, "--port"]
         child = self._add("payment service", [*service, str(self.plan.payment_port)], {**variables, **keys})
@@ -193,6 +194,8 @@ class System:
         self.say("Starting DynamoDB on this machine (ministack); its data last as long as it runs.")
         emulator = Ministack()
         self._emulator = emulator
+        if self._folder is not None:
+            self._folder.forget_books(self.plan.store)
         create_local_tables(emulator.url, self.plan.table_prefix)
         return emulator.url
 

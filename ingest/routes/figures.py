@@ -40,7 +40,8 @@ def register(app: Resolver, parts: Parts) -> None:
     )
     def throttles() -> Response[str]:
         now_ms = parts.clock.now_ms()
-        shown = throttles_answer(parts.insight.snapshots(now_ms), _shards_of(parts), now_ms)
+        snapshots = parts.insight.snapshots(now_ms)
+        shown = throttles_answer(snapshots, _shards_of(parts), now_ms, scale=parts.limits_scale)
         return answer(HTTPStatus.OK, shown)
 
     @app.get(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.collector import paused
+from shared.collector import look_rarely, paused
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +38,13 @@ def test_who_does_without_it_goes_on_without_it() -> None:
         pass
 
     assert not gc.isenabled()
+
+
+def test_it_looks_more_rarely_where_much_is_under_way() -> None:
+    """In a server; what is garbage in circles is found all the same."""
+    before = gc.get_threshold()
+    try:
+        look_rarely()
+        assert all(now > then for now, then in zip(gc.get_threshold(), before, strict=True))
+    finally:
+        gc.set_threshold(*before)

@@ -51,5 +51,5 @@ def _explained(look: Look, attempts: Attempts) -> list[str]:
         event_id = event_of(key[3])
         demand = attempts.demand.get((key[0], event_id, "Write" in key[4]), Demand())
         shards = look.sale.shards if event_id == look.sale.event_id else None
-        sentences.append(explain(key, demand, shards=shards).sentence)
+        sentences.append(explain(key, demand, shards=shards, scale=look.parts.limits_scale).sentence)
     return sentences

@@ -40,8 +40,13 @@ class Explanation:
     more_shards: int | None = None
 
 
-def explain(key: ThrottleKey, demand: Demand, *, shards: int | None, partitions: int = MIN_PARTITIONS) -> Explanation:
-    """Explain one kind of throttle. `demand` is that of the key's event, `shards` how many it has, if that is known."""
+def explain(
+    key: ThrottleKey, demand: Demand, *, shards: int | None, partitions: int = MIN_PARTITIONS, scale: float = 1.0
+) -> Explanation:
+    """Explain one kind of throttle. `demand` is that of the key's event, `shards` how many it has, if that is known.
+
+    `scale` is the part of DynamoDB's limits that stands before this store.
+    """
     table, index, operation, place, reason = key
     resource = f"index {index}" if index else f"table {table}"
     what = f"{operation} at {_where(place)} was refused"
@@ -52,9 +57,9 @@ def explain(key: ThrottleKey, demand: Demand, *, shards: int | None, partitions:
             )
     reads = "Read" in reason or operation in {"GetItem", "Query", "BatchGetItem", "TransactGetItems"}
     limit = (
-        f"the partition's {PARTITION_READ_UNITS_PER_S:,} read units a second"
+        f"the partition's {PARTITION_READ_UNITS_PER_S * scale:,.0f} read units a second"
         if reads
-        else f"the partition's {PARTITION_UNITS_PER_S:,} write units a second"
+        else f"the partition's {PARTITION_UNITS_PER_S * scale:,.0f} write units a second"
     )
     if reason.endswith(KEY_RANGE):
         because = f"{what}: {limit} in {resource} were used up."
@@ -66,7 +71,7 @@ def explain(key: ThrottleKey, demand: Demand, *, shards: int | None, partitions:
         return Explanation(f"{because} {_counter_cure(table, place)}")
     if reads:
         return Explanation(f"{because} Fewer looks would have avoided it: fewer workers on this shard, longer pauses.")
-    return _shards_cure(because, event_of(place), demand.peak, shards, partitions)
+    return _shards_cure(because, event_of(place), demand.peak, shards, partitions, scale)
 
 
 def _where(place: str) -> str:
@@ -80,11 +85,13 @@ def _counter_cure(table: str, place: str) -> str:
     return "Shards do not spread this table; its callers must ask less often."
 
 
-def _shards_cure(because: str, event_id: str, peak: float, shards: int | None, partitions: int) -> Explanation:
+def _shards_cure(
+    because: str, event_id: str, peak: float, shards: int | None, partitions: int, scale: float
+) -> Explanation:
     if peak <= 0 or shards is None or not event_id:
         return Explanation(f"{because} How much was asked for is not known any more, so no shard count is named.")
     asked = f"{event_id} asked for {peak:,.0f} write units in that second over {shards} shards"
-    needed = fewest_shards(peak * HEADROOM, partitions)
+    needed = fewest_shards(peak * HEADROOM / scale, partitions)
     if needed is None:
         most = math.ceil(peak * HEADROOM)
         return Explanation(

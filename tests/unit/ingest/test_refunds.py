@@ -192,6 +192,25 @@ def test_a_cancelled_sale_is_paid_back_page_by_page(
     assert stored(inner, waiting.json["order_id"]).status is Status.QUEUED
 
 
+def test_held_seats_of_a_cancelled_sale_do_not_wait_for_their_end(
+    staff: Client, ann: Client, bob: Client, inner: SqliteStore
+) -> None:
+    """After a declined card nothing is due before the hold ends: a worker is sent at once, and once only."""
+    left_alone, under_way = declined(inner, ann), held(inner, bob)
+    walk(staff, dry_run=True)
+    assert stored(inner, left_alone.key.order_id) == left_alone
+    staff.ask("POST", "/v1/staff/sales/gig/cancel")
+
+    told = walk(staff)
+    sent = stored(inner, left_alone.key.order_id)
+    walk(staff)
+
+    assert (told["ordered"], told["waiting"]) == (0, 2)
+    assert sent.duties == {**left_alone.duties, Duty.CHECK: 10_000}
+    assert stored(inner, left_alone.key.order_id) == sent
+    assert stored(inner, under_way.key.order_id) == under_way
+
+
 def test_a_closed_sale_can_still_be_cancelled(staff: Client) -> None:
     """An event falls through after its sale has closed; it does not open again."""
     staff.ask("POST", "/v1/staff/sales/gig/close")

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from shared.domain.stats.shard_advice import ceiling_units_per_s
+from shared.domain.stats.shard_advice import HEADROOM, MIN_PARTITIONS, ceiling_units_per_s, fewest_shards
 from shared.domain.throttling.explain import explain
 from shared.domain.throttling.report import Demand
 from shared.domain.throttling.request import event_of, read_resource, safe_place
 
 BUSY = Demand({1: 2_400.0, 2: 9_000.0}, frozenset({1}))
+
+
+def test_before_a_scaled_wall_its_limits_are_named() -> None:
+    """At a twentieth of the size one shard carries 50 write units, and 60 are too many."""
+    key = ("orders", "", "PutItem", "gig#0", "TableWriteKeyRangeThroughputExceeded")
+    demand = Demand({7: 60.0}, frozenset({7}))
+
+    scaled, full = explain(key, demand, shards=1, scale=0.05), explain(key, demand, shards=1)
+    read = explain(
+        ("orders", "work", "Query", "gig#0", "IndexReadKeyRangeThroughputExceeded"), demand, shards=1, scale=0.05
+    )
+
+    assert "the partition's 50 write units a second" in scaled.sentence
+    assert scaled.more_shards == fewest_shards(60 * HEADROOM / 0.05, MIN_PARTITIONS) - 1  # type: ignore[operator]
+    assert scaled.more_shards > 0
+    assert "the partition's 1,000 write units a second" in full.sentence
+    assert full.more_shards == 0
+    assert "the partition's 150 read units a second" in read.sentence
 
 
 def test_a_hot_key_range_is_named_with_the_shards_that_would_have_carried_it() -> None:
