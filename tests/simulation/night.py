@@ -130,6 +130,9 @@ class Night:
             self.scheduler.healed = True
             wakes_ms = max(begin_ms + RUSH_MS, self.scheduler.now_ms + ASLEEP_MS)
             self.scheduler.run(wakes_ms, each_turn=self.watcher.check_books)
+            if any(one.deed in {Deed.PAUSE, Deed.PAUSE_ALL} for one in self.plan.staff):
+                # A pause that was held up on its way may have come after its resume; staff look once more.
+                self.staff.do(StaffPlan(0, Deed.RESUME))
             self._run_until(self._nothing_held)
             self.watcher.check_sell_through()
             self.staff.do(StaffPlan(0, Deed.CLOSE))

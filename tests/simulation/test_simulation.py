@@ -45,6 +45,14 @@ def test_no_promise_breaks_in_any_night(first: int) -> None:
         assert failure is None, str(failure)
 
 
+def test_a_pause_that_comes_after_its_resume_does_not_last() -> None:
+    """Held up on its way, it left a sale standing still, with an order that fitted waiting in it."""
+    night, failure = run_seed(30_226)
+
+    assert failure is None, str(failure)
+    assert [line for line in night.trace if "pause all" in line]
+
+
 def test_one_seed_is_one_exact_run() -> None:
     """The same seed gives the same night, to the last line of its trace."""
     assert run_seed(3)[0].trace == run_seed(3)[0].trace
