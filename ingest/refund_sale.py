@@ -91,7 +91,8 @@ def refund_page(
 
 def _is_left_alone(order: Order) -> bool:
     """Say whether no worker has anything to do with held seats before the hold ends: after a declined card."""
-    return order.status is Status.HELD and not {Duty.PAY, Duty.CHECK, Duty.CLOSE} & order.duties.keys()
+    under_way = {Duty.PAY, Duty.CHECK, Duty.CLOSE} & order.duties.keys()
+    return order.status is Status.HELD and order.parked is None and not under_way
 
 
 def _have_looked_at(parts: Parts, order: Order) -> Order:
