@@ -74,7 +74,7 @@ def place(
         raise Unavailable(f"{error.message} Repeat it with --key {key}.") from None
     say(f"Accepted under the key {key}.")
     if wait:
-        order = _follow(api, event, order)
+        order = _follow(api, event, order, by_hand=by_hand)
     _show(order, as_json=as_json)
 
 
@@ -147,15 +147,15 @@ def _call(
     return api.call(method, f"/v1/events/{event}/orders/{order}")[1]
 
 
-def _follow(api: Api, event: str, order: dict[str, Any]) -> dict[str, Any]:
+def _follow(api: Api, event: str, order: dict[str, Any], *, by_hand: bool) -> dict[str, Any]:
     """Read an order again and again until it ends or waits for its buyer; say each thing it says once."""
     said = ""
     while True:
         if order["sentence"] != said:
             said = order["sentence"]
             say(said)
-        # A declined card, or a payment to be made by hand: nothing moves before somebody pays.
-        if order["status"] in _END or "decline_code" in order or "payment" in order:
+        # After a declined card, and where no card was named, nothing moves before somebody pays.
+        if order["status"] in _END or "decline_code" in order or (by_hand and "payment" in order):
             return order
         time.sleep(order.get("poll_after_s") or 1)
         order = api.call("GET", f"/v1/events/{event}/orders/{order['order_id']}")[1]

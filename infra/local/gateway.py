@@ -34,7 +34,7 @@ Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 MAX_IN_FLIGHT = 2_000
 # Orders placed by fibers at a time, and as many looked at: enough to fill a transaction while the one before is synced.
 MAX_FIBERS = 64
-_STOPPING = "The server is stopping; repeat the same request shortly: whatever became of this one counts once."
+_STOPPING = "The server is stopping; repeat the same request shortly, an order under the same Idempotency-Key."
 # Placing an order and looking at it: what waits by nothing but its store and the sale's turn.
 _FOR_FIBERS = re.compile(r"(?:GET|POST) /v1/events/[^/]+/orders(?:/[^/]+)?")
 
