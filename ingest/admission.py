@@ -12,7 +12,8 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ingest.budget import Split, split_budget
 from ingest.errors import OverBudget
@@ -28,8 +29,7 @@ MAX_WAIT_S = 30.0
 MAX_SALES = 1024
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """One sale as this process sells it."""
 
     at_s: float

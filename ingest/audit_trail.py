@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ingest.parts import Parts
 from shared.domain.order import Order
@@ -10,8 +10,7 @@ from shared.domain.sale import Sale
 from shared.ports.control import AuditEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """The member of staff, by the token's subject."""
 
     who: str

@@ -5,15 +5,15 @@ Everything is a whole number of orders per second, so shares and grants add up t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 # A grant for every process: when all are equally busy, each comes to its whole part of the budget.
 MAX_GRANTS = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """Orders per second: `share` for each process, and one figure for each grant item."""
 
     share: int

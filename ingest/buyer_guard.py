@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ingest.errors import TooFast
 from ingest.marked_buyers import MarkedBuyers
@@ -17,8 +18,7 @@ from shared.ports.system import Clock, Ids
 MAX_BUYERS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """So many orders at once, and so many a second after them."""
 
     burst: float

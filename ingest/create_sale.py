@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ingest.audit_trail import Actor, write_audit
 from ingest.parts import Parts

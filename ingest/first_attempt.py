@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ingest.errors import KeyReused
 from ingest.idempotency_key import HEADER
@@ -19,8 +19,7 @@ from shared.ports.system import Ids
 ROUTE = "POST /v1/events/{event_id}/orders"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where a wish is stored under the map as known, and where an older map would have stored it."""
 
     home: OrderKey

@@ -6,7 +6,8 @@ Taking is a conditional write on each order, so two programs that take at the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ingest.audit_trail import Actor, audit
 from ingest.change_sale import standing_sale
@@ -25,8 +26,7 @@ MAX_LOOKS = 256
 MAX_TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Handed:
+class Handed(Struct, frozen=True):
     """An order in somebody's hands, hidden from others until `until_ms`."""
 
     order: Order
@@ -34,8 +34,7 @@ class Handed:
     until_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
+class Pull(Struct, frozen=True):
     """What is asked for: up to `most` orders of one event or of all, for so long."""
 
     stage: Stage

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ingest.errors import NotAllowed, NotAuthenticated
 
@@ -17,8 +18,7 @@ SCOPES = (BUY, STAFF_READ, STAFF_WRITE)
 MAX_SUBJECT_BYTES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """The token's subject and scopes."""
 
     subject: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shared.domain.errors import Unavailable
 
@@ -22,8 +23,7 @@ def _nothing() -> None:
     """Have nothing to send and nothing to give back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Insight:
+class Insight(Struct, frozen=True):
     """`watch` is this process's own; `open_stats` is called when statistics are first asked for.
 
     `others` returns what the other processes of this machine last wrote down; on Lambda there are none to be seen,
@@ -31,7 +31,7 @@ class Insight:
     """
 
     watch: Watch
-    others: Callable[[], Sequence[Snapshot]] = field(default=tuple)
+    others: Callable[[], Sequence[Snapshot]] = tuple
     open_stats: Callable[[], StatsStore] = _no_statistics
     send: Callable[[], None] = _nothing
     close: Callable[[], None] = _nothing

@@ -8,7 +8,7 @@ leases on one item never overlap, and between them lies the second in which the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ingest.recent import SECOND_S
 from shared.ports.control import GrantTurn
@@ -20,22 +20,19 @@ TAKEOVER_S = LEASE_S + SECOND_S + 0.25
 RENEW_S = LEASE_S / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """The grant item to try for, and its turn as last seen (0: never taken)."""
 
     grant_no: int
     seen: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Lease:
+class _Lease(Struct, frozen=True):
     turn: int
     until_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Sighting:
+class _Sighting(Struct, frozen=True):
     turn: int
     at_s: float
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
+from msgspec import Struct
+
+from shared.domain.discreet import Discreet
 from shared.domain.errors import Conflicting, Invalid
 from shared.domain.money import Money
 from shared.domain.order import Demand, Line
@@ -11,9 +14,10 @@ from shared.domain.sale import Sale
 from shared.ports.control import Notice, SaleView
 
 
-@dataclass(frozen=True, slots=True)
-class OrderWish:
+class OrderWish(Discreet, frozen=True):
     """What a buyer asks for, as understood by the door. `lines` holds (ticket type id, quantity)."""
+
+    hidden: ClassVar = frozenset({"holder"})
 
     event_id: str
     buyer_id: str
@@ -25,8 +29,7 @@ class OrderWish:
     correlation_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Basket:
+class Basket(Struct, frozen=True):
     """The wish at the sale's prices, and the seats it takes of each pool."""
 
     lines: tuple[Line, ...]

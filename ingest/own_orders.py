@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ingest.parts import Parts
 from shared.domain.errors import Invalid
@@ -18,8 +19,7 @@ MAX_CURSOR_CHARS = 300
 _CACHE_KEY = "progress"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnOrders:
+class OwnOrders(Struct, frozen=True):
     """A page, newest first; `as_of_ms` is the newest change that any copy knows of, None before the first."""
 
     orders: tuple[BuyerOrder, ...]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.domain.errors import Invalid
 from shared.domain.sale import MAX_SHARDS, is_name
@@ -15,8 +16,7 @@ MAX_CURSOR_CHARS = 600
 _MAX_INNER_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """The next shard to read, from `inner` on, and the time that the whole walk is bounded by."""
 
     event_id: str

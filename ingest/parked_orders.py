@@ -8,7 +8,8 @@ next one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ingest.audit_trail import Actor, audit
 from ingest.change_sale import standing_sale
@@ -26,8 +27,7 @@ MAX_READ = 200
 _PAGE = 50
 
 
-@dataclass(frozen=True, slots=True)
-class ParkedFilter:
+class ParkedFilter(Struct, frozen=True):
     """Which parked orders are meant; what is None does not count. `error` is part of the text, in any case.
 
     Ages are counted from the moment of parking.
@@ -53,8 +53,7 @@ class ParkedFilter:
         )
 
 
-@dataclass(slots=True)
-class ParkedPage:
+class ParkedPage(Struct):
     """Orders that fit; `examined` were read, `unreadable` could not be; `redriven` were taken up by this page."""
 
     orders: list[Order] = field(default_factory=list)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
+from msgspec import Struct, field
 
 from ingest.admission import Admission
 from ingest.buyer_guard import BuyerGuard
@@ -46,8 +46,7 @@ def _no_copies() -> BuyerOrdersStore:
     raise Unavailable("No lists of buyers' orders are kept here.")
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """One process's parts, shared by all its threads.
 
     `reads_per_s` is what the waiting buyers of one sale are told to stay within when they look again. `open_notices`

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shared.domain.order import Order, Status
 from shared.ports.control import Notice
 
 
-@dataclass(frozen=True, slots=True)
-class LinePlace:
+class LinePlace(Struct, frozen=True):
     """About `ahead` orders stood before this one at `as_of_ms`; at the recent pace its turn comes in `turn_s`.
 
     `turn_s` is None while nothing moves.

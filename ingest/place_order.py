@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ingest.first_attempt import address_of, find_older, first_attempt, follow, same_wish
 from ingest.order_rules import Basket, OrderWish, fill_basket, refuse_if_sold_out
@@ -12,8 +12,7 @@ from shared.domain.order import Order, Payment
 from shared.ports.control import SaleView
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """The order that stands for a wish, whether this request stored it, and the sale as it was known."""
 
     order: Order

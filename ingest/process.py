@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ingest.api import RUSH_PATH, routes_for
 from ingest.buyer_guard import BuyerGuard
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 PATIENCE = RetryPolicy(deadline_s=2.0, cap_s=0.25)
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """What a machine that runs several processes lends to this one.
 
     The process counts by `watch`, `others` reads what its neighbours have counted, and requests for orders wait by

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ingest.change_sale import standing_sale
 from ingest.parked_orders import shards_of
@@ -28,8 +30,7 @@ MAX_PEEK = 100
 _NO_SHARD = "The sale has no such shard."
 
 
-@dataclass(frozen=True, slots=True)
-class LaneLook:
+class LaneLook(Struct, frozen=True):
     """One shard's lane: entries counted up to the look's `most`, and the time of the earliest (None: empty)."""
 
     depth: int
@@ -37,8 +38,7 @@ class LaneLook:
     oldest_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ShardLook:
+class ShardLook(Struct, frozen=True):
     """One shard; `lanes` is None when it did not answer, `states` when nothing was counted."""
 
     shard: int
@@ -46,8 +46,7 @@ class ShardLook:
     states: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLook:
+class QueueLook(Struct, frozen=True):
     """One look at all shards. `states_ms` is the newest change in the counts by status, None without any."""
 
     event_id: str

@@ -6,7 +6,7 @@ be sent again, and two members of staff cannot pay back more than either of them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ingest.audit_trail import Actor, audit_order
 from ingest.change_sale import standing_sale
@@ -24,8 +24,7 @@ from shared.ports.orders import Saved
 MAX_ROUNDS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class RefundWish:
+class RefundWish(Struct, frozen=True):
     """What is to be paid back in all, in minor units; None: everything, and the seats with it, `withhold` or not."""
 
     total_minor: int | None

@@ -5,7 +5,7 @@ What has been done stands in the orders themselves, so no page is ever paid back
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ingest.audit_trail import Actor, audit
 from ingest.change_sale import standing_sale
@@ -17,8 +17,7 @@ from shared.domain.sale import SaleStatus
 from shared.domain.transitions import look_now
 
 
-@dataclass(slots=True)
-class RefundPage:
+class RefundPage(Struct):
     """One page of a sale's orders, counted as they stand after it; amounts in minor units of the sale's currency.
 
     `ordered` refunds were written by this page; `confirmed` orders still have their tickets; `waiting` ones have not

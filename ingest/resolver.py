@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
 
@@ -14,6 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestUnsupp
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from ingest.errors import MethodNotAllowed, UnsupportedBody
@@ -40,8 +40,7 @@ class _Event(APIGatewayProxyEventV2):
         return headers
 
 
-@dataclass(frozen=True, slots=True)
-class _Needs:
+class _Needs(Struct, frozen=True):
     """What a route asks of a request: one of these scopes, and a body of this shape if we read it ourselves."""
 
     scopes: tuple[str, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ingest.turn import Turn
 from shared.domain.errors import NotFound, Unavailable
@@ -27,8 +28,7 @@ _NEVER = float("-inf")
 _NO_EVENT = "There is no such event."
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     lock: Turn
     view: SaleView | None = None
     read_at_s: float = _NEVER

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import AfterValidator, ConfigDict, Field
 
 from ingest.requests import Strict, printable
@@ -144,8 +144,7 @@ class RefundPageRequest(Strict):
     dry_run: bool = Field(default=False, description="Only count.")
 
 
-@dataclass(frozen=True, slots=True)
-class PricedAt:
+class PricedAt(Struct, frozen=True):
     """A price with the field that set it."""
 
     price: Money

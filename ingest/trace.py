@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shared.domain.order import Duty, Order, Status
 from shared.domain.trouble import TroubleKind
@@ -45,8 +45,7 @@ _DUTIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRow:
+class TraceRow(Struct, frozen=True):
     """One step: when first, how often in a row, when last; `note` has an error or a reason."""
 
     at_ms: int

@@ -6,8 +6,9 @@ be a metric of its own, and stand in places that outlive it. Reasons and codes a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 NAMESPACE = "onsale"
 
@@ -37,8 +38,7 @@ class Board(StrEnum):
     MACHINE = "machine"
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(Struct, frozen=True):
     """Rings when the metric is above `above` over `minutes`: its sum if it is a counter, its maximum otherwise.
 
     With `share_of` the counter is divided by that counter first. `where` narrows it to one value of one label.
@@ -54,8 +54,7 @@ class Alarm:
     where: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One metric. `local` ones exist on one machine only: on AWS the service itself has their like."""
 
     name: str

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from msgspec import Struct, field
 
 from shared.domain.errors import AnswerLost, Contended, OnsaleError, Throttled, Unavailable
 
@@ -32,8 +33,7 @@ _TRIES: Mapping[str, int] = MappingProxyType(
 MAX_BUDGETS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """How patient a caller is.
 
     The wait before the n-th retry is uniform between 0 and `base_s · 2^(n-1)`, at most `cap_s`; a call ends within
@@ -50,8 +50,7 @@ class RetryPolicy:
     refill_per_success: float = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt of one call: which method at which place, the how-manieth, and how it ended.
 
     `outcome` is `ok` or the error's code; `reason` and `resource` are a throttle's own words, else empty.
@@ -65,8 +64,7 @@ class Attempt:
     resource: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A call with all its attempts: how long the first one took, and how long everything after it, pauses included.
 
     `outcome` is that of the last attempt.

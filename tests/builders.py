@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shared.domain.money import Money
 from shared.domain.order import Demand, Lane, Line, Order, Payment, WorkHint

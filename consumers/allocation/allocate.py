@@ -8,7 +8,9 @@ seats it cannot use back to the pool, so that they reach an order that fits wher
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from consumers.allocation.held_seats import HeldSeats
 from consumers.allocation.hold import Holding, batch_limit

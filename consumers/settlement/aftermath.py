@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from consumers.settlement.intents import check_intent, find_intent
 from consumers.settlement.outcome import Outcome, Step

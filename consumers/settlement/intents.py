@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shared.domain.errors import Broken
 from shared.domain.order import Order, Payment, PaymentState

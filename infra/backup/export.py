@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
+
+from msgspec import to_builtins
 
 from infra.backup.folder import Entry, Folder
 from infra.verify.read import BUYERS_A_CALL, patiently
@@ -44,7 +46,7 @@ def export_sale(
         names = {entry.name for entry in done}
         if POOLS not in names:
             folder.write(SALE, [sale_item(sale)])
-            folder.write(POOLS, [asdict(pool) for pool in pools.values()])
+            folder.write(POOLS, [to_builtins(pool) for pool in pools.values()])
         for shard in range(max(sale.shard_counts)):
             _export_shard(backup, event_id, shard, folder, [one for one in done if one.shard == shard], progress)
         buyers = sorted(_buyers(folder, event_id)) if sale.max_per_buyer is not None else []
@@ -55,7 +57,7 @@ def export_sale(
         folder.write(COUNTS, sorted(counts.items()))
         folder.end()
     _, entries = folder.check()
-    now = [asdict(patiently(partial(store.get_pool, sale, pool.pool_id))) for pool in sale.pools]
+    now = [to_builtins(patiently(partial(store.get_pool, sale, pool.pool_id))) for pool in sale.pools]
     items = [entry for entry in entries if entry.shard is not None]
     return Exported(event_id, sum(entry.lines for entry in items), len(entries), _pools(folder, entries) == _plain(now))
 

@@ -11,8 +11,10 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from consumers.steps import BackOffice
 from consumers.tools import Tools

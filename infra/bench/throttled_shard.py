@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from statistics import median, quantiles
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from consumers.allocation.allocate import Allocation
 from consumers.tasks import GroupTask

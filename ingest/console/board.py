@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from ingest.console.compose import Cards
@@ -21,8 +22,7 @@ MAX_EVENTS = 64
 _NEVER = float("-inf")
 
 
-@dataclass(slots=True)
-class _Desk:
+class _Desk(Struct):
     lock: threading.Lock = field(default_factory=threading.Lock)
     memory: Memory | None = None
     cards: Cards = field(default_factory=dict)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from shared.domain.inventory import PoolState
 from shared.domain.stats.states import PARKED, EventStates, add_steps
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from ingest.parts import Parts
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """What is kept of one event between two looks.
 
     `members` are the heartbeats with the monotonic second since when each has stood still; `oldest_ms` says when the

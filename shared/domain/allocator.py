@@ -6,8 +6,9 @@ not at all. A batch takes at most one order per buyer, so that one transaction r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shared.domain.order import Reason, WorkHint
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Stock:
+class Stock(Struct, frozen=True):
     """What one allocation group may give out of one pool, and the pool's round."""
 
     unsold: int
@@ -24,16 +24,14 @@ class Stock:
     sold_out: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """An order that will not be served, and why."""
 
     hint: WorkHint
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(Struct, frozen=True):
     """What to do with the orders that were looked at.
 
     `hold` goes into one transaction. `lacking` maps pools to the seats that the oldest order that did not fit lacks,

@@ -7,8 +7,9 @@ since, or when it left the stage otherwise.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shared.domain import transitions
 from shared.domain.errors import Conflicting

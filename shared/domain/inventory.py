@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SliceState:
+class SliceState(Struct, frozen=True):
     """One slice: `unsold` seats may be allocated, `taken` are held or confirmed. `version` counts its writes."""
 
     slice_no: int
@@ -15,8 +14,7 @@ class SliceState:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class PoolState:
+class PoolState(Struct, frozen=True):
     """One pool with its slices, as read.
 
     `unassigned + Σ unsold + Σ taken + withheld = capacity` after every write. `round` is the number of sold-out

@@ -6,8 +6,10 @@ are one entry that counts, so that an order that is looked at for days stays sma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.domain.order import Duty, Order, Status
 
@@ -30,8 +32,7 @@ class Way(StrEnum):
     LOOKED = "looked"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One entry: what happened, when for the first time, how often in a row, and when for the last time."""
 
     what: str

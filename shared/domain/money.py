@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from iso4217 import Currency
+from msgspec import Struct
 
 from shared.domain.errors import Invalid
 
@@ -13,8 +13,7 @@ from shared.domain.errors import Invalid
 MAX_MINOR = 2**53
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
+class Money(Struct, frozen=True):
     """`minor` whole minor units of `currency` (ISO 4217, upper case)."""
 
     minor: int

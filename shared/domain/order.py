@@ -13,10 +13,12 @@ A parked order (dead letter) keeps its status, seats and money; parking is a sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct, field
+
+from shared.domain.discreet import Discreet
 from shared.domain.money import Money
 from shared.domain.times import sortable_ms
 from shared.domain.trouble import Trouble
@@ -112,8 +114,7 @@ class PaymentState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """`quantity` tickets of one type at the sale's price."""
 
     ticket_type_id: str
@@ -121,8 +122,7 @@ class Line:
     price_minor: int
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """Seats wanted of one pool, and the pool's round when the order was taken."""
 
     pool_id: str
@@ -130,8 +130,7 @@ class Demand:
     round: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seats:
+class Seats(Struct, frozen=True):
     """Seats taken from one slice of a pool; they go back to the same slice."""
 
     pool_id: str
@@ -139,8 +138,7 @@ class Seats:
     quantity: int
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(Discreet, frozen=True):
     """The money side of an order.
 
     `method` is the provider's payment method to charge, or None for a hand-off, where the buyer pays with
@@ -150,11 +148,13 @@ class Payment:
     when the payment service owes us an answer.
     """
 
+    hidden: ClassVar = frozenset({"client_secret"})
+
     method: str | None = None
     attempt: int = 0
     state: PaymentState = PaymentState.NONE
     intent_id: str | None = None
-    client_secret: str | None = field(default=None, repr=False)
+    client_secret: str | None = None
     decline_code: str | None = None
     captured_minor: int = 0
     refund_due_minor: int = 0
@@ -163,8 +163,7 @@ class Payment:
     silent_since_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(Struct, frozen=True):
     """Why and when an order was set aside for a person, what was owed to it then, and who has it in hand."""
 
     at_ms: int
@@ -173,8 +172,7 @@ class Parked:
     taken: Taken | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Discreet, frozen=True):
     """One order for its whole life.
 
     What the buyer sent never changes: everything down to `correlation_id`, by which the request that brought the order
@@ -185,6 +183,8 @@ class Order:
     that stands for the key instead of this one.
     """
 
+    hidden: ClassVar = frozenset({"holder", "tickets"})
+
     key: OrderKey
     buyer_id: str
     lines: tuple[Line, ...]
@@ -192,7 +192,7 @@ class Order:
     amount: Money
     accepted_at_ms: int
     fingerprint: str
-    holder: str | None = field(default=None, repr=False)
+    holder: str | None = None
     correlation_id: str = ""
 
     status: Status = Status.QUEUED
@@ -204,7 +204,7 @@ class Order:
     seats: tuple[Seats, ...] = ()
     payment: Payment = Payment()
     duties: Mapping[Duty, int] = field(default_factory=dict)
-    tickets: tuple[str, ...] = field(default=(), repr=False)
+    tickets: tuple[str, ...] = ()
     failures: int = 0
     parked: Parked | None = None
     history: tuple[Trouble, ...] = ()
@@ -268,8 +268,7 @@ def work_key(lane: Lane, at_ms: int, order_id: str) -> str:
     return f"{lane}#{sortable_ms(at_ms)}#{order_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkHint:
+class WorkHint(Struct, frozen=True):
     """One entry of the work index: late, sometimes already done, never a condition.
 
     It shows only what never changes after the order was taken.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hmac
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shared.domain.errors import NotFound
 
@@ -24,8 +25,7 @@ MAX_MAP_VERSION = 3
 _PATTERN = re.compile(r"\A([1-9][0-9]{0,2})-([0-9a-f]{32})\Z")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class OrderKey:
+class OrderKey(Struct, frozen=True, order=True):
     """The full address of an order: its event, its shard and its public id."""
 
     event_id: str

@@ -7,8 +7,9 @@ figures are still those that were read and no counter would fall below 0; else i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from shared.domain.errors import Conflicting
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from shared.domain.inventory import PoolState
 
 
-@dataclass(frozen=True, slots=True)
-class PoolChange:
+class PoolChange(Struct, frozen=True):
     """Differences of a pool's counters; `unsold` maps slices to theirs.
 
     The parts sum to the difference of `capacity`, so that the pool's sum stays its capacity.

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import ClassVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shared.domain.discreet import Discreet
 from shared.domain.errors import Conflicting, Invalid, NotFound
 from shared.domain.money import Money, currency_exponent
 from shared.domain.order_id import MAX_MAP_VERSION
@@ -41,8 +45,7 @@ class WhenShort(StrEnum):
     REJECT = "reject"
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """A capacity pool, the unit of inventory: `capacity` seats, kept in `slices` counters."""
 
     pool_id: str
@@ -50,8 +53,7 @@ class Pool:
     slices: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TicketType:
+class TicketType(Struct, frozen=True):
     """What a buyer chooses: a name and a price, drawing its seats from one pool."""
 
     ticket_type_id: str
@@ -60,13 +62,14 @@ class TicketType:
     price_minor: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sale:
+class Sale(Discreet, frozen=True):
     """One event on sale. Opening is inclusive, closing exclusive.
 
     `shard_counts` has one entry per version of the shard map, the newest last. `salt` keys the order ids and is never
     shown. `accept_per_s` is the whole system's budget of accepted orders per second.
     """
+
+    hidden: ClassVar = frozenset({"salt"})
 
     event_id: str
     name: str
@@ -75,7 +78,7 @@ class Sale:
     closes_at_ms: int
     pools: tuple[Pool, ...]
     ticket_types: tuple[TicketType, ...]
-    salt: bytes = field(repr=False)
+    salt: bytes
     shard_counts: tuple[int, ...] = (16,)
     max_per_order: int = 10
     max_per_buyer: int | None = None

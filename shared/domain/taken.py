@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from shared.domain.errors import NotFound
 
@@ -28,8 +29,7 @@ class Stage(StrEnum):
     PARKED = "parked"
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """Taken by the write `op`, hidden until `until_ms`; `done` once that same receipt completed it."""
 
     op: str
@@ -37,8 +37,7 @@ class Taken:
     done: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """What a taker shows: which order, and by which write it was taken."""
 
     event_id: str

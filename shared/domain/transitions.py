@@ -6,8 +6,9 @@ writes the result on condition that the stored `rev` is still the one that was r
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from shared.domain.errors import Conflicting
 from shared.domain.journey import with_step

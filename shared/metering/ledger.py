@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from shared.domain.throttling.request import BUCKET_S, Ending, Request, event_of
 from shared.metering.meter import Meter
@@ -26,8 +27,7 @@ MAX_SECONDS = 120
 OTHER = "other"
 
 
-@dataclass(slots=True)
-class _Demand:
+class _Demand(Struct):
     seconds: OrderedDict[int, float] = field(default_factory=OrderedDict)
     refused: set[int] = field(default_factory=set)
     worst: tuple[int, float] | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import accumulate
+
+from msgspec import Struct, field
 
 from shared.metrics import BY_NAME, Kind, Metric
 
@@ -21,8 +22,7 @@ MAX_FRESH = 100
 Labels = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Series:
+class Series(Struct):
     """One metric with one combination of labels.
 
     `value` is the count so far, the newest value, or the sum of durations; `steps` has a duration count per step.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shared.domain.errors import Broken
 from shared.domain.throttling.report import Attempts, Bucket, Demand, Row, Throttled, add_attempts
@@ -13,8 +14,7 @@ from shared.metering.watch import Watch
 from shared.metrics import Kind, Metric
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The counts of the process called `process` at `at_ms`."""
 
     process: str

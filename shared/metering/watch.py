@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from shared.domain.errors import AnswerLost, Broken, Contended, Throttled, Unavailable
 from shared.domain.throttling.request import OK, Ending, Request, Throttle, read_resource, safe_place
@@ -19,8 +20,7 @@ _GIVEN_UP = frozenset({Throttled.code, Contended.code, AnswerLost.code, Unavaila
 _FAILED = _GIVEN_UP | {Broken.code}
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     operation: str
     table: str
     index: str = ""

@@ -7,10 +7,10 @@ repeated request are as old as the first one, so the intent is read again before
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import stripe
+from msgspec.structs import replace
 
 from shared.domain.errors import Broken, Contended, NotFound, Unavailable
 from shared.domain.money import Money

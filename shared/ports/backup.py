@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from shared.domain.inventory import PoolState
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 Item = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPage:
+class ItemPage(Struct, frozen=True):
     """Some stored items of one shard in key order. `cursor` is None at the end; a page may be empty before it."""
 
     items: tuple[Item, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from shared.domain.money import Money
 from shared.domain.order import Status
@@ -14,8 +15,7 @@ MAX_PUT = 1_000
 MAX_PAGE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class BuyerOrder:
+class BuyerOrder(Struct, frozen=True):
     """One order as its buyer's list shows it, as of the order's `rev`; never how to pay, nor the tickets."""
 
     buyer_id: str
@@ -31,8 +31,7 @@ class BuyerOrder:
     rev: int
 
 
-@dataclass(frozen=True, slots=True)
-class BuyerOrderPage:
+class BuyerOrderPage(Struct, frozen=True):
     """Some of a buyer's orders, newest first; `cursor` is None at the end."""
 
     orders: tuple[BuyerOrder, ...]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 # A change of one stored item in the shape of a DynamoDB stream record (`eventID`, `eventName`, `eventSourceARN`,
 # `dynamodb: {Keys, NewImage?, OldImage?, SequenceNumber, ApproximateCreationDateTime, StreamViewType}`).
 StreamRecord = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class StreamPage:
+class StreamPage(Struct, frozen=True):
     """Records of one stream shard in order; `cursor` is where to go on, None once the stream shard has ended."""
 
     records: tuple[StreamRecord, ...]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,7 @@ class Word(StrEnum):
     GONE = "gone"
 
 
-@dataclass(frozen=True, slots=True)
-class PoolNotice:
+class PoolNotice(Struct, frozen=True):
     """One pool as published: its word, round and whether it is sold out."""
 
     word: Word
@@ -30,8 +30,7 @@ class PoolNotice:
     sold_out: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """What workers publish about a running sale for the door to read; some seconds old by nature.
 
     `head_ms` and `newest_ms` are the times of acceptance of the first and the last waiting order (None: nobody
@@ -46,16 +45,14 @@ class Notice:
     drained_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class SaleView:
+class SaleView(Struct, frozen=True):
     """A sale with the newest notice about it (None before a worker has published one)."""
 
     sale: Sale
     notice: Notice | None
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A worker's heartbeat: alive while `beat` moves. `incarnation` tells a restarted name from its predecessor."""
 
     name: str
@@ -63,8 +60,7 @@ class Member:
     beat: int
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Struct, frozen=True):
     """One change made by staff: who did what to which thing, when, and how it was before and after."""
 
     at_ms: int
@@ -75,16 +71,14 @@ class AuditEntry:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class GrantTurn:
+class GrantTurn(Struct, frozen=True):
     """One grant item as it stands: how often it was taken (0: never), and whether the asking call did so last."""
 
     turn: int
     taken: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Struct, frozen=True):
     """How a check went when it last ran: `check` names it (`verify`, `reconcile`), `subject` what it looked at.
 
     `good` says that nothing needs a person; `facts` are a few short texts, such as each invariant's answer.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,7 @@ class NoAnswer(Exception):
     """The request may have arrived, its answer did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """What is asked, and how long to wait for a connection and then for each part of the answer."""
 
     method: str
@@ -29,8 +29,7 @@ class HttpRequest:
     read_timeout_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """What a server answered; the names of headers as it wrote them."""
 
     status: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from shared.ports.orders import Saved
 
 
-@dataclass(frozen=True, slots=True)
-class HoldBatch:
+class HoldBatch(Struct, frozen=True):
     """One allocating transaction: every order moves queued → held, its slices go down by the batch's sums.
 
     `slices` names the slice of each pool that is drawn on. With `max_per_buyer` each buyer's counter rises by the
@@ -34,8 +34,7 @@ class HoldBatch:
     max_per_buyer: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HoldOutcome:
+class HoldOutcome(Struct, frozen=True):
     """What became of a batch, all or nothing.
 
     When `held` is False the other fields say why: `gone` orders are no longer queued, `short` pools have too few

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from shared.domain.order import Lane, Order, WorkHint
     from shared.domain.order_id import OrderKey
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """The answer to `accept`: the order that stands under this key, and whether this call put it there."""
 
     order: Order
     created: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """The answer to `save` and `release`: the order as stored now.
 
     `done` is False when another writer was first; `order` is then the other's version (None if nothing is stored). When
@@ -32,16 +31,14 @@ class Saved:
     superseded_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HintPage:
+class HintPage(Struct, frozen=True):
     """Some entries of the work index in key order. `cursor` is None at the end; a page may be empty before it."""
 
     hints: tuple[WorkHint, ...]
     cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class OrderPage:
+class OrderPage(Struct, frozen=True):
     """Some orders of one shard in key order. `cursor` is None at the end; a page may be empty before it."""
 
     orders: tuple[Order, ...]

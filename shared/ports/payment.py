@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from msgspec import Struct
+
+from shared.domain.discreet import Discreet
 
 if TYPE_CHECKING:
     from shared.domain.money import Money
@@ -23,34 +26,33 @@ class IntentStatus(StrEnum):
     """It can never be paid any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Discreet, frozen=True):
     """A payment intent as the payment service tells it.
 
     `order_key` is None when the intent carries no valid tag of this environment: it is not ours, and is never touched.
     """
+
+    hidden: ClassVar = frozenset({"client_secret"})
 
     intent_id: str
     status: IntentStatus
     amount: Money
     captured_minor: int
     refunded_minor: int
-    client_secret: str | None = field(repr=False)
+    client_secret: str | None
     decline_code: str | None
     order_key: OrderKey | None
     created_at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class IntentPage:
+class IntentPage(Struct, frozen=True):
     """Some intents, newest first; `cursor` is None at the end."""
 
     intents: tuple[Intent, ...]
     cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentNotice:
+class PaymentNotice(Struct, frozen=True):
     """That something happened to an intent, and no more: what, the payment service tells whoever asks.
 
     `intent_id` is None for events that are about no intent; `order_key` is None when the object carries no valid tag of

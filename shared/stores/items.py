@@ -6,8 +6,9 @@ below 1 KiB, the size that one write unit pays for.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shared.domain.errors import Broken, Moved
 from shared.domain.journey import Step

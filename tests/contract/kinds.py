@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
 
 from shared.ports.changes import ChangeLog
 from shared.ports.store import Store
@@ -94,4 +97,4 @@ def under_faults(kind: StoreKind) -> StoreKind:
             retrier = Retrier(still, ids, still.advance, policy=replace(PATIENT, deadline_s=1e9))
             yield OpenStore(RetryingStore(faulty, retrier), inner.log)
 
-    return replace(kind, name=f"{kind.name}-faults", open=opened)
+    return dataclasses.replace(kind, name=f"{kind.name}-faults", open=opened)

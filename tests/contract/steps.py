@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shared.domain import transitions
 from shared.domain.order import Lane, Order, Reason, Status, WorkHint, hint_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from infra.local.ministack import create_local_tables
 from shared.domain.errors import Invalid, Unavailable

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from shared.domain.errors import NotFound
 from shared.domain.sale import Pool, SaleStatus, TicketType, WhenShort

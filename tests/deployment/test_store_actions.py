@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from shared.domain.order import Lane, Seats, Status, WorkHint
 from shared.domain.sale import Pool

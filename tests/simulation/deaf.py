@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ingest.sale_cache import SaleCache
 from shared.ports.control import ControlStore, SaleView

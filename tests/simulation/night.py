@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from consumers.membership import Membership
 from consumers.reconcile.walk import Reconciler

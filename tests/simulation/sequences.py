@@ -7,12 +7,13 @@ whether they did or not, as late, doubled and made-up ones are. What the order b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import product
 from typing import cast
 
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from consumers.settlement.settle import Settlement
 from consumers.settlement.waits import due_duties

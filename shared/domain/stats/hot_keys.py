@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.domain.sale import MAX_SHARDS
 from shared.domain.stats.key_patterns import MAX_SHARE, Flag, find_patterns
@@ -15,8 +16,7 @@ from shared.domain.stats.top_counts import Row, TopCounts
 from shared.domain.stats.window import Counts, WindowStats, add_counts
 
 
-@dataclass(frozen=True, slots=True)
-class Hot:
+class Hot(Struct, frozen=True):
     """One name among the hottest. The true number of writes lies between `writes` and `writes_at_most`."""
 
     name: str
@@ -32,16 +32,14 @@ class Hot:
         return self.share > MAX_SHARE
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """The hottest names of one kind, and by how much any count may be too low."""
 
     top: tuple[Hot, ...]
     missed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A record that could not be read and was not counted."""
 
     stream_shard: str
@@ -49,8 +47,7 @@ class Refused:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class HotKeyReport:
+class HotKeyReport(Struct, frozen=True):
     """What a range of time shows. `newest_ms` is the end of the newest window, None when there is none."""
 
     since_ms: int
@@ -70,8 +67,7 @@ class HotKeyReport:
     refused_total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """What was read for a report: windows of the range, seconds around its peak, and the stream shards."""
 
     since_ms: int

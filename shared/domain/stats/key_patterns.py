@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from shared.domain.stats.top_counts import Row
 
@@ -28,8 +29,7 @@ class Pattern(StrEnum):
     LOW_CARDINALITY = "low-cardinality"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """A pattern that was met, the key it was met in (empty: all of them), and what it means."""
 
     pattern: Pattern

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.domain.stats.window import MINUTE_S, WindowStats, add_counts
 
@@ -11,8 +12,7 @@ from shared.domain.stats.window import MINUTE_S, WindowStats, add_counts
 MAX_MARKS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """One buyer (the token's subject), how fast they were, and until when they are slowed down."""
 
     buyer_id: str
@@ -20,8 +20,7 @@ class Mark:
     until_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class BotRule:
+class BotRule(Struct, frozen=True):
     """Who is marked: `orders_per_minute` new orders or more within one minute; for `slow_s` seconds.
 
     A person who presses the button again after a timeout sends the same idempotency key, which is one order.

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.domain.sale import MAX_SHARDS
 
@@ -26,8 +27,7 @@ HEADROOM = 1.25
 _TRANSACTIONAL = ("queued>held", "held>expired", "held>cancelled")
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What an event needs, and why; `command` is None when more shards would not help."""
 
     event_id: str

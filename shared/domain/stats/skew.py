@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Below five expected orders a shard the test says nothing. Cochran, "Some methods for strengthening the common χ²
 # tests", Biometrics 10 (1954).
@@ -14,8 +15,7 @@ MAX_P = 0.001
 MIN_MAX_OVER_MEAN = 1.25
 
 
-@dataclass(frozen=True, slots=True)
-class Skew:
+class Skew(Struct, frozen=True):
     """`max_over_mean` of the shards' orders; `p_value` of the χ² test against uniform, None with too few orders."""
 
     shards: int

@@ -7,7 +7,8 @@ single value may be negative; the sum over all of an event's values is exact as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 # Beside the statuses: how many are set aside for a person.
 PARKED = "parked"
@@ -17,8 +18,7 @@ KEEP_S = 400 * 86_400
 Steps = Mapping[int, Mapping[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class EventStates:
+class EventStates(Struct, frozen=True):
     """Orders by event shard and status; `upto`, `late` and `rev` are what a window has, see `WindowStats`.
 
     `newest_ms` is the time of the newest change counted.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 # Unreadable records listed by number; older ones are only counted.
 MAX_REFUSED = 200
 
 
-@dataclass(frozen=True, slots=True)
-class StreamShard:
+class StreamShard(Struct, frozen=True):
     """One stream shard.
 
     `newest_ms` is the start of the newest minute with a readable record, -1 before the first. `refused` maps sequence

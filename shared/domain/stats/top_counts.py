@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 
 class Row(NamedTuple):
@@ -34,8 +35,7 @@ class Row(NamedTuple):
         return Row(self.writes + other.writes, self.arrivals + other.arrivals, self.depth + other.depth)
 
 
-@dataclass(frozen=True, slots=True)
-class TopCounts:
+class TopCounts(Struct, frozen=True):
     """Names with their rows, and how much the rows may lack."""
 
     rows: Mapping[str, Row] = field(default_factory=dict)

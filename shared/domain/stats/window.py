@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shared.domain.stats.top_counts import TopCounts, merge_top
 
@@ -21,8 +23,7 @@ MAX_EVENTS = 64
 MAX_BUYERS = 200
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WindowKey:
+class WindowKey(Struct, frozen=True, order=True):
     """One window of one stream shard: `length_s` seconds from `start_ms`, a multiple of the length."""
 
     stream_shard: str
@@ -45,8 +46,7 @@ def window_of(stream_shard: str, length_s: int, at_ms: int) -> WindowKey:
     return WindowKey(stream_shard, length_s, at_ms - at_ms % (length_s * 1000))
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Changes counted: in all, per composite key, per event, per buyer, and by status (`from>to`)."""
 
     writes: int = 0
@@ -83,8 +83,7 @@ def add_counts(parts: Iterable[Counts]) -> Counts:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WindowStats:
+class WindowStats(Struct, frozen=True):
     """A window as stored.
 
     `upto` is the highest sequence number counted: a change at or below it has been counted, or was refused as

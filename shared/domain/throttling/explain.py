@@ -7,7 +7,8 @@ The limits' names end the reasons that DynamoDB gives: resource (Table or Index)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.domain.stats.shard_advice import HEADROOM, MIN_PARTITIONS, PARTITION_UNITS_PER_S, fewest_shards
 from shared.domain.throttling.report import Demand, ThrottleKey
@@ -32,8 +33,7 @@ _TABLE_LIMITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The sentence; how many shards more would have avoided it, None where shards are not the cure or no number is."""
 
     sentence: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 K = TypeVar("K")
 N = TypeVar("N", int, float)
@@ -17,8 +18,7 @@ ThrottleKey = tuple[str, str, str, str, str]
 DemandKey = tuple[str, str, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """Attempts of one kind at one place; `failed` are those that ended badly for another reason than a throttle."""
 
     attempts: int = 0
@@ -26,8 +26,7 @@ class Row:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Throttled:
+class Throttled(Struct, frozen=True):
     """Throttles of one kind with the times of the first and the last."""
 
     count: int
@@ -35,8 +34,7 @@ class Throttled:
     last_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     """What happened in BUCKET_S seconds."""
 
     attempts: int = 0
@@ -44,8 +42,7 @@ class Bucket:
     reasons: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """Units asked for by second, and the seconds in which some of it was refused."""
 
     seconds: Mapping[int, float] = field(default_factory=dict)
@@ -57,8 +54,7 @@ class Demand:
         return max((self.seconds.get(second, 0.0) for second in self.refused), default=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Struct, frozen=True):
     """All that is counted. `buckets` are by the epoch second of their beginning."""
 
     rows: Mapping[RowKey, Row] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 # The place of a request that weighs on several keys at once.
 SEVERAL = "several"
@@ -17,8 +18,7 @@ _BUYER = re.compile(r"\A([^#/]+)#buyer/")
 _ARN = re.compile(r"(?:.*:)?table/([^/]+)(?:/index/([^/]+))?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What was asked: `operation` on `table` (its part after the prefix) and `index` (empty: the table itself).
 
     `place` is the one partition key that it weighs on, or SEVERAL. `demand` has the capacity units that it asks for,
@@ -33,8 +33,7 @@ class Request:
     demand: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Throttle:
+class Throttle(Struct, frozen=True):
     """A refusal for want of capacity: which table, index and key, and the reason that the back end gives."""
 
     table: str
@@ -43,8 +42,7 @@ class Throttle:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How an attempt ended: `ok`, or the code of its error; with the throttle when it was one."""
 
     outcome: str

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from boto3.session import Session
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedError, EndpointConnectionError
+from msgspec import Struct, field
 
 from shared.domain.errors import Unavailable
 from shared.domain.throttling.request import Ending, Request
@@ -42,8 +42,7 @@ READ_TIMEOUT_S = 3.0
 MAX_CONNECTIONS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """Capacity units that one call took from a table and from each of its indexes, as the service counted them."""
 
     operation: str

@@ -6,7 +6,6 @@ carry the items that stood in the way, and whoever made the call reads its verdi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import (
@@ -19,6 +18,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
     ProxyConnectionError,
 )
+from msgspec import Struct
 
 from shared.domain.errors import AnswerLost, Broken, Contended, OnsaleError, Throttled, Unavailable
 from shared.stores.wire import Item, from_wire
@@ -77,8 +77,7 @@ class ConditionFailed(Exception):
         self.item = item
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of one action of a cancelled transaction: whether its own condition failed, and on which item."""
 
     failed: bool

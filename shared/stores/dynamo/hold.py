@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shared.domain.journey import Step
 from shared.domain.order import Duty, Lane, Status, WorkHint, work_key
@@ -32,8 +33,7 @@ _HOLD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """One action of the batch, and what its failure says: which order, pool or buyer stood in the way.
 
     `closes` is the order whose older home the action closes.

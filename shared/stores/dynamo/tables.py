@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
 
 from shared.stores.dynamo.errors import answer_error, transport_error
 
@@ -18,8 +18,7 @@ WORK_INDEX = "work"
 PROJECTED = ("buyer", "demand", "accepted_at", "older", "trace")
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Struct, frozen=True):
     """The names of one deployment's tables."""
 
     prefix: str

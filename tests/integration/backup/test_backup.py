@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from infra.backup.export import Exported, export_sale
 from infra.backup.folder import MANIFEST, Damaged, Folder

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from shared.domain.order import Order, Reason, Status
 from shared.domain.order_id import home_of, older_homes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shared.domain import handing_out, transitions
 from shared.domain.journey import MAX_STEPS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from ingest.buyer_guard import BuyerGuard, Pace
 from ingest.door import Door

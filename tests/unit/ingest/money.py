@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shared.domain.order import Duty, Order, PaymentState, Status, hint_of
 from shared.domain.order_id import locate_order

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from ingest import buyer_guard as room
 from ingest.buyer_guard import MARKED, ORDINARY, BuyerGuard

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from ingest.process import build_app
 from shared.domain.order import Duty, Order, PaymentState, Reason, Status

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from msgspec.structs import force_setattr
 
 from shared.domain.errors import Broken
 from shared.domain.order import Order
@@ -28,7 +29,7 @@ class _Buggy(FaultyStore):
 
 def test_a_bug_is_a_500_that_can_be_found_again(ann: Client, inner: SqliteStore, logs: io.StringIO) -> None:
     """The answer says nothing of the inside; the log has the rest under the same correlation id."""
-    object.__setattr__(ann.door._parts, "store", _Buggy(inner, Script({})))
+    force_setattr(ann.door._parts, "store", _Buggy(inner, Script({})))
 
     reply = ann.order()
 
@@ -41,7 +42,7 @@ def test_a_bug_is_a_500_that_can_be_found_again(ann: Client, inner: SqliteStore,
 
 def test_broken_data_is_a_500_too(ann: Client, inner: SqliteStore) -> None:
     """Stored data that contradict themselves are our fault, not the buyer's."""
-    object.__setattr__(ann.door._parts, "store", _Buggy(inner, Script({})))
+    force_setattr(ann.door._parts, "store", _Buggy(inner, Script({})))
 
     assert ann.ask("GET", "/v1/events/gig/orders/1-" + "0" * 32).problem == "unexpected"
 

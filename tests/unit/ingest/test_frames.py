@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from ingest.console.board import FRAME_S
 from ingest.console.cards.shard_strip import LOOKS

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from msgspec.structs import replace
 
 from ingest.parts import Parts
 from ingest.process import build_app

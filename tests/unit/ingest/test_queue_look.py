@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from consumers.stream.handler import handle
 from ingest.insight import Insight

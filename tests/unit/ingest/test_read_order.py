@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from ingest.place_line import estimate_place
 from ingest.poll_pace import MAX_POLL_S, poll_after_s

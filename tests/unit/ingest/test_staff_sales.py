@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from shared.domain.errors import NotFound
 from shared.domain.sale import SaleStatus
@@ -319,7 +320,7 @@ def test_two_at_once_do_not_overwrite_each_other(
     """A change on an old version is made anew on the new one, and refused when that never ends."""
     busy = _Busy(inner, Script({}))
     busy.races = races
-    object.__setattr__(ann.door._parts, "store", busy)
+    force_setattr(ann.door._parts, "store", busy)
 
     reply = staff.ask("POST", "/v1/staff/sales/gig/close")
 

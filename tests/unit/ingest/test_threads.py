@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from msgspec.structs import force_setattr
+
 from ingest.api import RUSH_PATH
 from ingest.door import Door
 from shared.domain.order import Order
@@ -28,7 +30,7 @@ class _Meeting(FaultyStore):
 
 def test_fifty_requests_at_once_are_answered_each_for_itself(door: Door, inner: SqliteStore) -> None:
     """All are in the middle of their request at the same moment; each gets its own order, holder and correlation id."""
-    object.__setattr__(door._parts, "store", _Meeting(inner, Script({})))
+    force_setattr(door._parts, "store", _Meeting(inner, Script({})))
     # One that is free already must not serve two of them.
     door.prepare(RUSH_PATH, 1)
 

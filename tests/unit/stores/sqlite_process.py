@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shared.domain.errors import Contended
 from shared.domain.order import Lane

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shared.domain.order import Order, Status
 from shared.domain.order_id import OrderKey

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from infra.bench.hot_key_stream import Stream
 from infra.bench.hot_keys import difference, run

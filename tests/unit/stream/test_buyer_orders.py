@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from consumers.stream.buyer_orders import Projection
 from consumers.stream.handler import handle

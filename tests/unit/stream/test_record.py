@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from consumers.stream.record import Change, Unreadable, read_record, sequence_of
 from shared.domain.order import Duty, Parked, Status

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from infra.load.receipts import Answer, Kind, Receipt
 from infra.verify.run import Verification, verify
@@ -86,7 +88,7 @@ class House:
         """Add answers to the receipt of order `number`, and change it."""
         at = [receipt.order_ids[:1] for receipt in self.receipts].index((order_id(number),))
         receipt = self.receipts[at]
-        self.receipts[at] = replace(receipt, answers=(*receipt.answers, *answers), **changes)
+        self.receipts[at] = dataclasses.replace(receipt, answers=(*receipt.answers, *answers), **changes)
 
     def verify(self, *, books: bool = True, receipts: bool = True) -> Verification:
         """Run the whole verification."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
+
+from msgspec.structs import replace
 
 from infra.load.receipts import Answer, Kind
 from infra.verify.figures import sale_figures
@@ -85,7 +87,7 @@ def test_the_pace_runs_from_the_first_order_to_the_last_decision() -> None:
 
     assert figures.drained_per_s == 13 / ((HELD_AT_MS + 200 - first) / 1000)
     assert figures.drained_peak_per_s == 13
-    assert sale_figures(replace(facts, orders={})).drained_per_s == 0
+    assert sale_figures(dataclasses.replace(facts, orders={})).drained_per_s == 0
 
 
 def test_a_request_answered_under_two_maps_is_one_order() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from infra.verify.read import MAX_PASSES
 from shared.domain.inventory import SliceState

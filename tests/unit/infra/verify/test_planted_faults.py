@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from infra.load.receipts import Answer, Kind
 from infra.verify.run import CHECKS
@@ -120,7 +121,7 @@ def two_versions_held(house: House) -> None:
 
 def shared_answer(house: House) -> None:
     """Two bodies under one key were given the same order."""
-    house.receipts.append(replace(receipt_of(house.order(4)), body_sha256="cd" * 32))
+    house.receipts.append(dataclasses.replace(receipt_of(house.order(4)), body_sha256="cd" * 32))
 
 
 def captured_twice(house: House) -> None:
