@@ -1,7 +1,4 @@
-"""Builds the archive: locked wheels for a foreign platform, our own modules, and the same bytes each time.
-
-Bytecode is left out: it differs between two runs of the same compiler, and between versions of Python.
-"""
+"""Builds the archive: locked wheels for a foreign platform, our own modules, bytecode, and the same bytes each time."""
 
 from __future__ import annotations
 
@@ -13,8 +10,10 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import source_from_cache
 from pathlib import Path
 
+from infra.bundle.bytecode import compile_modules, find_compiler
 from infra.bundle.modules import ROOT, file_of, reachable
 from shared.domain.errors import Unavailable
 
@@ -40,9 +39,7 @@ AWS_LIBRARIES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six
 # Of AWS's several hundred services, those that we speak to, and the one that lends credentials.
 AWS_SERVICES = ("dynamodb", "secretsmanager", "sts")
 _SERVICE = re.compile(r"^(?:botocore|boto3)/data/([^/]+)/")
-_NEVER = re.compile(
-    r"(^|/)(__pycache__|tests?|bin)(/|$)|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$|\.pyi$"
-)
+_NEVER = re.compile(r"(^|/)(tests?|bin)(/|$)|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$|\.pyi$")
 # The earliest time a zip file can hold: when a file was installed is nobody's business.
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
@@ -54,6 +51,7 @@ class Archive:
     path: Path
     files: int
     unpacked_bytes: int
+    compiled: int
 
     @property
     def packed_bytes(self) -> int:
@@ -67,11 +65,17 @@ class Archive:
 
 
 def unpack(folder: Path, architecture: str | None, python: str = PYTHON) -> None:
-    """Fill an empty folder with libraries and our modules; None is this machine. Unavailable when pip cannot fetch."""
+    """Fill an empty folder with libraries and our modules; None is this machine. Unavailable when pip cannot fetch.
+
+    Bytecode is added where this machine has a Python of the version, to compile with.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     install_libraries(folder, architecture, python)
     copy_modules(folder)
+    compiler = sys.executable if architecture is None else find_compiler(python)
+    if compiler is not None:
+        compile_modules(folder, compiler)
 
 
 def copy_modules(folder: Path) -> None:
@@ -85,7 +89,7 @@ def copy_modules(folder: Path) -> None:
 
 def pack(folder: Path, path: Path, *, with_aws_libraries: bool) -> Archive:
     """Write a folder as an archive, whose bytes depend on the folder's names and contents only."""
-    files = unpacked = 0
+    files = unpacked = compiled = 0
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in _names(folder, with_aws_libraries=with_aws_libraries):
@@ -97,14 +101,16 @@ def pack(folder: Path, path: Path, *, with_aws_libraries: bool) -> Archive:
             archive.writestr(info, content, compresslevel=9)
             files += 1
             unpacked += len(content)
-    return Archive(path, files, unpacked)
+            compiled += name.endswith(".pyc")
+    return Archive(path, files, unpacked, compiled)
 
 
 def _names(folder: Path, *, with_aws_libraries: bool) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        top = re.split(r"[/.-]", name, maxsplit=1)[0].replace("python_dateutil", "dateutil")
-        if path.is_file() and _belongs(name) and (with_aws_libraries or top not in AWS_LIBRARIES):
+        source = source_from_cache(name) if path.suffix == ".pyc" else name
+        top = re.split(r"[/.-]", source, maxsplit=1)[0].replace("python_dateutil", "dateutil")
+        if path.is_file() and _belongs(source) and (with_aws_libraries or top not in AWS_LIBRARIES):
             yield name
 
 

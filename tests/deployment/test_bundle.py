@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
+from importlib.util import source_from_cache
 from pathlib import Path
 
 import pytest
 
-from infra.bundle.build import ENTRIES, pack, unpack
+from infra.bundle.build import ENTRIES, Archive, pack, unpack
+from infra.bundle.bytecode import find_compiler
 from infra.bundle.modules import reachable
 from infra.local.stack import host_bundle
 
 pytestmark = pytest.mark.timeout(240)
 # Command line, server, charts, and the tools of those who develop.
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 NEVER = (
     "typer", "rich", "uvicorn", "uvloop", "starlette", "aiohttp", "matplotlib", "numpy", "jwt", "cryptography",
     "pytest", "moto", "hypothesis", "infra/cli", "infra/local", "infra/model", "shared/stores/sqlite", "tests",
@@ -23,35 +27,89 @@ NEVER = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the bundle for arm64."""
+    """Unpack the bundle for arm64, for the Python that this machine can compile for."""
     folder = tmp_path_factory.mktemp("bundle") / "arm64"
-    unpack(folder, "arm64")
+    unpack(folder, "arm64", HERE)
     return folder
 
 
-def test_two_builds_are_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    """Another folder, another moment, the same archive."""
-    unpack(tmp_path / "again", "arm64")
-
-    first = pack(folder, tmp_path / "first.zip", with_aws_libraries=True)
-    second = pack(tmp_path / "again", tmp_path / "second.zip", with_aws_libraries=True)
-
-    assert first.sha256 == second.sha256
+@pytest.fixture(scope="module")
+def with_aws(folder: Path) -> Archive:
+    """Pack everything."""
+    return pack(folder, folder.with_name("with.zip"), with_aws_libraries=True)
 
 
-def test_the_bundle_is_small_and_holds_what_runs(folder: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def without(folder: Path) -> Archive:
+    """Pack what Lambda's runtime does not have."""
+    return pack(folder, folder.with_name("without.zip"), with_aws_libraries=False)
+
+
+def test_two_builds_are_the_same_bytes(with_aws: Archive, tmp_path: Path) -> None:
+    """Another folder, another moment, the same archive, bytecode included."""
+    unpack(tmp_path / "again", "arm64", HERE)
+
+    assert pack(tmp_path / "again", tmp_path / "again.zip", with_aws_libraries=True).sha256 == with_aws.sha256
+
+
+def test_the_bundle_is_small_and_holds_what_runs(with_aws: Archive, without: Archive) -> None:
     """At most 15 MB without boto3 and 30 MB with it; every handler, its libraries for that processor, and no more."""
-    without = pack(folder, tmp_path / "without.zip", with_aws_libraries=False)
-    with_aws = pack(folder, tmp_path / "with.zip", with_aws_libraries=True)
     names = zipfile.ZipFile(with_aws.path).namelist()
 
     assert without.packed_bytes <= 15_000_000
     assert with_aws.packed_bytes <= 30_000_000
     assert {f"{entry.replace('.', '/')}.py" for entry in ENTRIES} <= set(names)
-    assert [name for name in names if name.startswith(NEVER) or "__pycache__" in name] == []
+    assert [name for name in names if name.startswith(NEVER)] == []
     assert {name.rsplit("-", 4)[-3] for name in names if name.endswith("linux-gnu.so")} == {"aarch64"}
     assert any(name.startswith("botocore/data/dynamodb/") for name in names)
     assert not any(name.startswith(("boto3/", "botocore/")) for name in zipfile.ZipFile(without.path).namelist())
+
+
+@pytest.mark.parametrize("kind", ["with_aws", "without"])
+def test_every_module_comes_with_its_bytecode(request: pytest.FixtureRequest, kind: str) -> None:
+    """And bytecode with its module, for a traceback shows the source."""
+    archive: Archive = request.getfixturevalue(kind)
+    names = zipfile.ZipFile(archive.path).namelist()
+    compiled = [name for name in names if name.endswith(".pyc")]
+
+    assert {source_from_cache(name) for name in compiled} == {name for name in names if name.endswith(".py")}
+    assert archive.compiled == len(compiled)
+
+
+def test_bytecode_is_taken_without_a_look_at_the_source(without: Archive, tmp_path: Path) -> None:
+    """An archive keeps no dates, and unpacking makes new ones: bytecode that is held against them would be useless."""
+    zipfile.ZipFile(without.path).extractall(tmp_path)
+    (tmp_path / "shared" / "domain" / "times.py").write_text("raise RuntimeError('compiled again')\n")
+
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-S",
+            "-I",
+            "-c",
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import shared.domain.times",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_the_functions_python_there_is_no_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytecode of another version would be dead weight."""
+    shim = tmp_path / "python3.99"
+    shim.write_text("#!/bin/sh\necho python3.99: command not found >&2\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    assert find_compiler("3.99") is None
+    assert find_compiler(HERE) == sys.executable
+
+    shim.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    assert find_compiler("3.99") is None  # it says which version it is, whatever it is called
 
 
 def test_handlers_import_with_nothing_but_the_bundle(folder: Path, tmp_path: Path) -> None:
