@@ -6,7 +6,6 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from shared.domain.errors import Unavailable
@@ -14,11 +13,10 @@ from shared.ports.buyer_orders import BuyerOrder, BuyerOrderPage
 from shared.stores.buyer_order_items import buyer_order_item, check_cursor, check_put, read_buyer_order
 from shared.stores.limits import check_item
 from shared.stores.sqlite.codec import decode, encode
+from shared.stores.sqlite.connections import connect_beside
 from shared.stores.sqlite.errors import translate
 
 FILE_NAME = "buyer-orders.db"
-# How long a writer waits for another process's transaction, which takes milliseconds.
-BUSY_TIMEOUT_S = 2.0
 _PUT = (
     "INSERT INTO copies (buyer_id, sk, rev, item) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (buyer_id, sk) DO UPDATE SET rev = excluded.rev, item = excluded.item WHERE excluded.rev > rev"
@@ -42,20 +40,7 @@ class SqliteBuyerOrders:
         self._turn = threading.Lock()
         self._closed = False
         with self._translated():
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch(mode=0o600)  # it names buyers, if only by their subjects
-            self._connection = sqlite3.connect(
-                ":memory:" if path is None else path,
-                timeout=BUSY_TIMEOUT_S,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            # The stream's reader moves on once a batch is stored: it must outlive a power cut.
-            self._connection.execute("PRAGMA synchronous = FULL")
-            schema = files("shared.stores.sqlite").joinpath("buyer_orders.sql").read_text(encoding="utf-8")
-            self._connection.executescript(schema)
+            self._connection = connect_beside(path, "buyer_orders.sql")
 
     def put(self, orders: Sequence[BuyerOrder]) -> None:
         check_put(orders)

@@ -6,13 +6,15 @@ import contextlib
 import os
 import sqlite3
 import tempfile
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 from shared.domain.errors import Broken, Unavailable
 from shared.stores.sqlite.errors import translate
 
-# How long a reader waits where it must: while another process recovers the log after a crash.
+# How long a reader waits where it must, while another process recovers the log after a crash, and a writer beside the
+# store for another's transaction, which takes milliseconds.
 BUSY_TIMEOUT_S = 2.0
 SCHEMA_VERSION = 1
 # "Onsa": tells our file from any other database.
@@ -29,11 +31,40 @@ def connect(path: Path | None, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sql
         check_same_thread=False,
         cached_statements=128,
     )
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    connection.execute("PRAGMA synchronous = FULL")
-    # Checkpoints are taken off the commit path; see checkpoints.py.
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    with _closed_unless_whole(connection):
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute("PRAGMA synchronous = FULL")
+        # Checkpoints are taken off the commit path; see checkpoints.py.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
     return connection
+
+
+def connect_beside(path: Path | None, schema: str) -> sqlite3.Connection:
+    """Open a file of its own beside the store, made by the named script if absent; None is memory.
+
+    Any one thread at a time may use the connection.
+    """
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)  # it names buyers, if only by their subjects
+    connection = sqlite3.connect(
+        ":memory:" if path is None else path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    with _closed_unless_whole(connection):
+        connection.execute("PRAGMA journal_mode = WAL")
+        # The stream's reader moves on once a batch is stored: it must outlive a power cut.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(files("shared.stores.sqlite").joinpath(schema).read_text(encoding="utf-8"))
+    return connection
+
+
+@contextlib.contextmanager
+def _closed_unless_whole(connection: sqlite3.Connection) -> Iterator[None]:
+    """Close a connection that cannot be made ready: nobody else will."""
+    with contextlib.ExitStack() as undo:
+        undo.callback(connection.close)
+        yield
+        undo.pop_all()
 
 
 def create_schema(connection: sqlite3.Connection, created: str) -> None:

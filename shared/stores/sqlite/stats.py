@@ -6,7 +6,6 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from shared.domain.stats.states import EventStates
 from shared.domain.stats.stream_shard import StreamShard
 from shared.domain.stats.window import MINUTE_S, WindowKey, WindowStats, window_of
 from shared.ports.system import Clock
+from shared.stores.sqlite.connections import connect_beside
 from shared.stores.sqlite.errors import translate
 from shared.stores.stats_codec import (
     pack_counts,
@@ -29,8 +29,6 @@ from shared.stores.stats_codec import (
 )
 
 FILE_NAME = "stats.db"
-# How long a writer waits for another process's transaction, which takes milliseconds.
-BUSY_TIMEOUT_S = 2.0
 _STATES = "SELECT event_id, stream_shard, rev, upto, late, newest_ms, counts FROM states"
 _COLUMNS = "stream_shard, length_s, start_ms, counts, upto, late, rev"
 
@@ -46,21 +44,7 @@ class SqliteStats:
         self._turn = threading.Lock()
         self._closed = False
         with self._translated():
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch(mode=0o600)  # it names buyers, if only by their subjects
-            self._connection = sqlite3.connect(
-                ":memory:" if path is None else path,
-                timeout=BUSY_TIMEOUT_S,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            # A reader of the stream moves on once a batch is counted: what it counted must outlive a power cut.
-            self._connection.execute("PRAGMA synchronous = FULL")
-            self._connection.executescript(
-                files("shared.stores.sqlite").joinpath("stats.sql").read_text(encoding="utf-8")
-            )
+            self._connection = connect_beside(path, "stats.sql")
 
     def get_window(self, key: WindowKey) -> WindowStats | None:
         rows = self._run(

@@ -6,6 +6,7 @@ Nothing is lost, nothing happens twice, and nobody is needed to repair anything.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -90,26 +91,26 @@ def test_q2_power_cuts_one_after_another(data: st.DataObject) -> None:
     slices = data.draw(st.sampled_from([1, 2]), label="slices")
     limit = data.draw(st.sampled_from([None, 2]), label="limit")
     seats = data.draw(st.integers(1, 8), label="seats")
-    world = World(
-        make_sale(pools=(Pool("floor", seats, slices),), shard_counts=(3,), hold_ttl_s=20, max_per_buyer=limit)
-    )
-    orders = data.draw(
-        st.lists(st.tuples(st.integers(1, 3), st.sampled_from(METHODS), st.integers(1, 4)), min_size=1, max_size=10),
-        label="orders",
-    )
-    for quantity, method, buyer in orders:
-        world.order(quantity, method=method, buyer=f"buyer-{buyer}")
-    cuts = st.tuples(st.integers(1, MOST_CALLS), st.booleans(), st.sampled_from([0, 0, 5, 7]))
-    for cut_at, after, trouble_every in data.draw(st.lists(cuts, min_size=1, max_size=4), label="cuts"):
-        _crash(world, Cutter(cut_at, after=after, trouble_every=trouble_every), 12)
+    sale = make_sale(pools=(Pool("floor", seats, slices),), shard_counts=(3,), hold_ttl_s=20, max_per_buyer=limit)
+    with closing(World(sale)) as world:
+        orders = data.draw(
+            st.lists(
+                st.tuples(st.integers(1, 3), st.sampled_from(METHODS), st.integers(1, 4)), min_size=1, max_size=10
+            ),
+            label="orders",
+        )
+        for quantity, method, buyer in orders:
+            world.order(quantity, method=method, buyer=f"buyer-{buyer}")
+        cuts = st.tuples(st.integers(1, MOST_CALLS), st.booleans(), st.sampled_from([0, 0, 5, 7]))
+        for cut_at, after, trouble_every in data.draw(st.lists(cuts, min_size=1, max_size=4), label="cuts"):
+            _crash(world, Cutter(cut_at, after=after, trouble_every=trouble_every), 12)
+            check_invariants(world)
+
+        _finish(world)
+
         check_invariants(world)
-
-    _finish(world)
-
-    check_invariants(world)
-    statuses = Counter(order.status for order in world.orders())
-    assert set(statuses) <= FINAL, statuses
-    world.close()
+        statuses = Counter(order.status for order in world.orders())
+        assert set(statuses) <= FINAL, statuses
 
 
 @pytest.mark.parametrize("lost", ["hold_batch", "save", "release", "draw", "give_back", "pay", "close_intent"])

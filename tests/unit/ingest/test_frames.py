@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
@@ -33,9 +35,10 @@ FRAME = "/v1/staff/events/gig/frame"
 
 
 @pytest.fixture
-def stats(clock: FakeClock) -> SqliteStats:
+def stats(clock: FakeClock) -> Iterator[SqliteStats]:
     """Return statistics in memory."""
-    return SqliteStats(None, clock)
+    with closing(SqliteStats(None, clock)) as stats:
+        yield stats
 
 
 @pytest.fixture

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from shared.domain.errors import Broken, Contended, Unavailable
+from shared.domain.errors import Broken, Contended, OnsaleError, Unavailable
 from shared.stores.sqlite import SqliteStore
+from shared.stores.sqlite.buyer_orders import SqliteBuyerOrders
 from shared.stores.sqlite.connections import make_file
+from shared.stores.sqlite.stats import SqliteStats
 from shared.stores.sqlite.turnstile import Turnstile
 from tests.builders import make_order
 from tests.fakes.system import FakeClock
@@ -167,3 +171,37 @@ def test_a_writer_waits_for_whoever_came_first(tmp_path: Path, monkeypatch: pyte
 
     first.close()
     store.close()
+
+
+@pytest.mark.parametrize("opened", ["store", "stats", "buyer-orders"])
+def test_a_file_that_cannot_be_opened_is_not_kept_open(tmp_path: Path, opened: str) -> None:
+    """Whoever mends the file need not end the program first."""
+    kinds: dict[str, tuple[str, Callable[[], object]]] = {
+        "store": ("onsale.db", lambda: open_in(tmp_path)),
+        "stats": ("stats.db", lambda: SqliteStats(tmp_path, FakeClock())),
+        "buyer-orders": ("buyer-orders.db", lambda: SqliteBuyerOrders(tmp_path)),
+    }
+    name, opening = kinds[opened]
+    (tmp_path / name).write_bytes(b"This is no database at all, however long it goes on. " * 50)
+    before = open_connections()
+
+    with pytest.raises(OnsaleError) as told:
+        opening()
+
+    # The error holds on to the frames it passed, and so to what they left open.
+    assert told.value.__traceback__ is not None
+    assert open_connections() == before
+
+
+def open_connections() -> set[int]:
+    """Return which connections of this process are open, by identity."""
+    return {id(one) for one in gc.get_objects() if isinstance(one, sqlite3.Connection) and is_open(one)}
+
+
+def is_open(connection: sqlite3.Connection) -> bool:
+    """Say whether a connection still holds its file."""
+    try:
+        connection.total_changes  # noqa: B018 - it answers of open connections only
+    except sqlite3.ProgrammingError:
+        return False
+    return True
