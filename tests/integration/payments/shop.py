@@ -309,7 +309,10 @@ def open_shop(data: Path, store: str, *, log_level: str = "WARNING") -> Shop:
     """Start a system with one worker; webhooks are repeated fast."""
     system = System(Plan(data, store, workers=1, log_level=log_level), lambda _: None)
     system.start()
-    return Shop(system, data)
+    shop = Shop(system, data)
+    # Opened before several threads ask for it: each would open its own, and only one would be closed.
+    _ = shop.store
+    return shop
 
 
 def post(url: str, body: object, headers: dict[str, str], *, method: str = "POST") -> Told:
