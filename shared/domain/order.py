@@ -246,8 +246,10 @@ class Order(Discreet, frozen=True):
     @property
     def next_due(self) -> tuple[int, Duty] | None:
         """The earliest duty with its time, or None; what waits for somebody outside never hides a duty of ours."""
+        if not self.duties:
+            return None
         ours = {duty: at for duty, at in self.duties.items() if duty is not Duty.FULFIL} or self.duties
-        return min(((at, duty) for duty, at in ours.items()), default=None)
+        return min((at, duty) for duty, at in ours.items())
 
     @property
     def work(self) -> tuple[Lane, int] | None:

@@ -136,9 +136,11 @@ class Ledger:
     def _note_demand(self, second: int, request: Request, *, refused: bool) -> None:
         for place, units in request.demand.items():
             key = (request.table, event_of(place), request.writes)
-            if key not in self._demand and len(self._demand) >= MAX_EVENTS:
-                key = (request.table, OTHER, request.writes)
-            one = self._demand.setdefault(key, _Demand())
+            one = self._demand.get(key)
+            if one is None:
+                if len(self._demand) >= MAX_EVENTS:
+                    key = (request.table, OTHER, request.writes)
+                one = self._demand.setdefault(key, _Demand())
             one.seconds[second] = one.seconds.get(second, 0.0) + units
             if refused:
                 one.refused.add(second)
