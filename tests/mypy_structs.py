@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mypy.plugin import FunctionSigContext, Plugin
 from mypy.plugins.dataclasses import replace_function_sig_callback
-from mypy.types import CallableType, Instance, TypeVarType, get_proper_type
+from mypy.types import CallableType, Instance, Type, TypeType, TypeVarType, UnionType, get_proper_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,13 +46,24 @@ def _for_dataclasses(ctx: FunctionSigContext) -> CallableType:
 
 
 def _has_struct(ctx: FunctionSigContext) -> bool:
-    """Return whether the first argument is a struct, or a class of structs."""
-    if not ctx.args or len(ctx.args[0]) != 1:
-        return False
-    value = get_proper_type(ctx.api.get_expression_type(ctx.args[0][0]))
-    made = get_proper_type(value.ret_type if isinstance(value, CallableType) else value)
-    made = get_proper_type(made.upper_bound if isinstance(made, TypeVarType) else made)
-    return isinstance(made, Instance) and made.type.has_base(STRUCT)
+    """Return whether the first argument may be a struct, or a class of structs."""
+    return len(ctx.args) > 0 and len(ctx.args[0]) == 1 and _may_be(ctx.api.get_expression_type(ctx.args[0][0]))
+
+
+def _may_be(value: Type) -> bool:
+    match get_proper_type(value):
+        case Instance() as instance:
+            return instance.type.has_base(STRUCT)
+        case UnionType() as union:
+            return any(map(_may_be, union.items))
+        case TypeVarType() as variable:
+            return _may_be(variable.upper_bound)
+        case TypeType() as kind:
+            return _may_be(kind.item)
+        case CallableType() as made:
+            return _may_be(made.ret_type)
+        case _:
+            return False
 
 
 def plugin(version: str) -> type[Plugin]:

@@ -108,7 +108,7 @@ def pack(folder: Path, path: Path, *, with_aws_libraries: bool) -> Archive:
 def _names(folder: Path, *, with_aws_libraries: bool) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        source = source_from_cache(name) if path.suffix == ".pyc" else name
+        source = source_from_cache(name) if "__pycache__" in path.parts and path.suffix == ".pyc" else name
         top = re.split(r"[/.-]", source, maxsplit=1)[0].replace("python_dateutil", "dateutil")
         if path.is_file() and _belongs(source) and (with_aws_libraries or top not in AWS_LIBRARIES):
             yield name

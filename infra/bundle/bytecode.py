@@ -13,15 +13,17 @@ from shared.domain.errors import Broken
 
 # Where Lambda unpacks the archive: what tracebacks name, whichever folder this was compiled in.
 TASK_ROOT = "/var/task"
+_PATIENCE_S = 20
 
 
 def find_compiler(python: str) -> str | None:
-    """Return a Python of the version, such as `3.13`, on this machine; None when there is none.
+    """Return a Python of the version, such as `3.13`, on this machine; None when there is none that runs.
 
     Bytecode serves the version that wrote it, on every processor.
     """
-    candidates = (sys.executable, shutil.which(f"python{python}"))
-    return next((path for path in candidates if path is not None and _version(path) == python), None)
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    named = (shutil.which(f"python{python}", path=folder) for folder in folders if folder)
+    return next((path for path in (sys.executable, *named) if path is not None and _version(path) == python), None)
 
 
 def compile_modules(folder: Path, compiler: str) -> None:
@@ -44,12 +46,20 @@ def compile_modules(folder: Path, compiler: str) -> None:
 def _version(path: str) -> str:
     """Return the version that a Python says it is; nothing for what only stands for one that is not installed."""
     program = "import sys; print('%d.%d' % sys.version_info[:2])"
-    done = subprocess.run(  # noqa: S603 - found by a name that is ours
-        [path, "-S", "-c", program], capture_output=True, text=True, check=False, env=_environment()
-    )
-    return done.stdout.strip() if done.returncode == 0 else ""
+    try:
+        done = subprocess.run(  # noqa: S603 - found by a name that is ours
+            [path, "-S", "-c", program],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=_environment(),
+            timeout=_PATIENCE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip().rpartition("\n")[2] if done.returncode == 0 else ""
 
 
 def _environment() -> Mapping[str, str]:
-    """Return an environment in which sets stand in the same order each time."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "PYTHONHASHSEED": "0"}
+    """Return this environment without what steers a Python, but that sets stand in the same order each time."""
+    return {**{name: value for name, value in os.environ.items() if name[:6] != "PYTHON"}, "PYTHONHASHSEED": "0"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from msgspec import Struct
+from shared.domain.discreet import Discreet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +18,10 @@ class NoAnswer(Exception):
     """The request may have arrived, its answer did not."""
 
 
-class HttpRequest(Struct, frozen=True):
+class HttpRequest(Discreet, frozen=True):
     """What is asked, and how long to wait for a connection and then for each part of the answer."""
+
+    hidden: ClassVar = frozenset({"headers", "body"})
 
     method: str
     url: str
@@ -29,8 +31,10 @@ class HttpRequest(Struct, frozen=True):
     read_timeout_s: float
 
 
-class HttpAnswer(Struct, frozen=True):
+class HttpAnswer(Discreet, frozen=True):
     """What a server answered; the names of headers as it wrote them."""
+
+    hidden: ClassVar = frozenset({"headers", "body"})
 
     status: int
     headers: Mapping[str, str]

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from shared.domain.money import Money
+from shared.domain.order import Line
 
 PRICE = Money(2500, "EUR")
 
@@ -30,9 +31,12 @@ def test_what_is_replaced_is_checked() -> None:
         replace(PRICE, minor="1")  # type: ignore[arg-type]
 
 
-def test_a_struct_is_kept_out_of_what_is_for_dataclasses() -> None:
-    """The type checker says so before the call fails."""
+@pytest.mark.parametrize(("value", "kind"), [(PRICE, Money)])
+def test_a_struct_is_kept_out_of_what_is_for_dataclasses(value: Money | Line, kind: type[Money]) -> None:
+    """The type checker says so before the call fails, of what may be a struct and of its class, too."""
     with pytest.raises(TypeError):
         dataclasses.replace(PRICE, minor=1)  # type: ignore[misc]
     with pytest.raises(TypeError):
-        dataclasses.asdict(PRICE)  # type: ignore[misc]
+        dataclasses.asdict(value)  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        dataclasses.fields(kind)  # type: ignore[misc]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -98,18 +97,32 @@ def test_bytecode_is_taken_without_a_look_at_the_source(without: Archive, tmp_pa
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_the_functions_python_there_is_no_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytecode of another version would be dead weight."""
-    shim = tmp_path / "python3.99"
-    shim.write_text("#!/bin/sh\necho python3.99: command not found >&2\nexit 127\n")
-    shim.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+@pytest.mark.parametrize(
+    "stands_there",
+    [
+        "",
+        "no program",
+        "#!/no/such/python3.99\n",
+        "#!/bin/sh\necho python3.99: command not found >&2\nexit 127\n",
+        f'#!/bin/sh\nexec {sys.executable} "$@"\n',
+    ],
+)
+def test_what_is_not_the_functions_python_is_passed_over(
+    stands_there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytecode of another version would be dead weight; the right Python may stand later on the path."""
+    for name, text in (("first", stands_there), ("second", '#!/bin/sh\necho "$GREETING"; echo 3.99\n')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "python3.99").write_text(text)
+        (tmp_path / name / "python3.99").chmod(0o755)
+    monkeypatch.setenv("GREETING", "A wrapper may want the environment, and talk.")
 
+    monkeypatch.setenv("PATH", f"{tmp_path / 'first'}:/usr/bin:/bin")
     assert find_compiler("3.99") is None
     assert find_compiler(HERE) == sys.executable
 
-    shim.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    assert find_compiler("3.99") is None  # it says which version it is, whatever it is called
+    monkeypatch.setenv("PATH", f"{tmp_path / 'first'}:{tmp_path / 'second'}:/usr/bin:/bin")
+    assert find_compiler("3.99") == str(tmp_path / "second" / "python3.99")
 
 
 def test_handlers_import_with_nothing_but_the_bundle(folder: Path, tmp_path: Path) -> None:

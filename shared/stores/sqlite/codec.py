@@ -31,6 +31,6 @@ def decode(text: str) -> Item:
     """Read an item back; Broken when the text is damaged."""
     try:
         item: Item = _decode(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Broken(f"A stored item cannot be read: {error}.") from error
     return item

@@ -14,9 +14,10 @@ import ingest
 import shared
 from shared.domain.discreet import Discreet
 from shared.domain.order import Payment
+from shared.ports.exchange import HttpRequest
 from tests.builders import make_order, make_sale
 
-SECRET = {"client_secret", "holder", "salt", "tickets"}
+SECRET = {"client_secret", "headers", "holder", "salt", "tickets"}
 for room in (ingest, shared):
     for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
         importlib.import_module(module.name)
@@ -54,9 +55,10 @@ def test_hidden_members_are_left_out_however_it_is_written(write: object) -> Non
     """The rest is there, and what stands inside other values is left out too."""
     assert callable(write)
     order = make_order(holder="Ann Arbor", tickets=("T-1",), payment=Payment(method="pm_1", client_secret="cs_1"))
+    request = HttpRequest("POST", "http://127.0.0.1/", {"Authorization": "signed"}, b"written", 1.0, 2.0)
 
-    text = write((order, make_sale(salt=b"grainy")))
+    text = write((order, make_sale(salt=b"grainy"), request))
 
     assert "'pm_1'" in text
-    for hidden in ("Ann Arbor", "T-1", "cs_1", "grainy"):
+    for hidden in ("Ann Arbor", "T-1", "cs_1", "grainy", "signed", "written"):
         assert hidden not in text

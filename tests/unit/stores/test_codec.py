@@ -33,7 +33,7 @@ def test_half_a_character_comes_through() -> None:
     assert json.loads(encode({"holder": "a\ud800"})) == {"holder": "a\ud800"}
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"pk": "gig#1"', "\x00", '{"rev": 1e999}', "NaN"])
+@pytest.mark.parametrize("text", ["", "{", '{"pk": "gig#1"', "\x00", '{"rev": 1e999}', "NaN", "[" * 9_999])
 def test_damaged_text_is_told(text: str) -> None:
     """It is our fault and nobody else's, and it has a name."""
     with pytest.raises(Broken):
