@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -36,13 +37,14 @@ def main() -> int:
         too_large = False
         for architecture in PLATFORMS:
             too_large |= not _build(architecture, use=architecture == wanted)
+        _say(f"Loading each handler with the store, here and in Python {platform.python_version()}:")
+        for entry, (compiled_s, bare_s) in cold_imports().items():
+            _say(f"{entry}: {compiled_s:.2f} s with bytecode, {bare_s:.2f} s without")
         if find_compiler(PYTHON) is None:
             _say(
-                f"NO BYTECODE: there is no python{PYTHON} here to write it, and every cold start will compile what it "
-                f"loads. Install Python {PYTHON} and build again."
+                f"THE ARCHIVES HAVE NO BYTECODE: no python{PYTHON}, the functions' version, runs from this PATH. They "
+                "work, but every cold start compiles what it loads. Put one on the PATH and build again."
             )
-        for entry, (compiled_s, bare_s) in cold_imports().items():
-            _say(f"cold import of {entry} with the store: {compiled_s:.2f} s here, {bare_s:.2f} s without bytecode")
     except OnsaleError as error:
         sys.stderr.write(f"{error.message}\n")
         return 2 if isinstance(error, Usage) else 5

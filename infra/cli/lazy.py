@@ -46,4 +46,11 @@ def load(name: str, entry: Entry) -> Any:  # noqa: ANN401 - typer's own types ar
         alone.command(name)(found)
         command = get_command(alone)
     command.name = name
+    for one in (command, *getattr(command, "commands", {}).values()):
+        one.help = _unwrapped(one.help)
     return command
+
+
+def _unwrapped(text: str | None) -> str | None:
+    """Undo the line breaks of a docstring, which Typer keeps and then breaks once more; paragraphs stay."""
+    return text and "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))

@@ -81,6 +81,16 @@ def test_every_listed_command_exists_and_shows_an_example(name: str, onsale: Ons
     assert f"Examples: onsale {name}" in done.out
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_paragraph_of_help_is_broken_by_the_terminal_alone(name: str) -> None:
+    """The docstring's own line breaks would leave half the lines of a narrow terminal empty."""
+    command = load(name, COMMANDS[name])
+
+    for one in (command, *getattr(command, "commands", {}).values()):
+        assert one.help
+        assert "\n" not in one.help.replace("\n\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
